@@ -1,0 +1,157 @@
+"""What a model is and how it is trained: two frozen dataclasses that refuse wrong values when they are made."""
+
+from dataclasses import dataclass, fields, replace
+from typing import Any, Literal, Self, get_args, get_origin
+
+Positions = Literal["sinusoidal", "learned", "none"]
+Norm = Literal["post", "pre"]
+Activation = Literal["relu", "gelu"]
+Score = Literal["scaled"]
+Precision = Literal["auto", "float32", "bfloat16"]
+
+
+class ConfigError(ValueError):
+    """A configuration value that is not allowed; the message names field, value and what is allowed."""
+
+
+def _check(config: Any, field: str, allowed: bool, expected: str) -> None:
+    if not allowed:
+        raise ConfigError(f"{type(config).__name__}.{field} is {getattr(config, field)!r}; allowed is {expected}.")
+
+
+def _check_types(config: Any) -> None:
+    """Refuse a value of another type than its field's: values also come from JSON files and from forms."""
+    for field in fields(config):
+        value = getattr(config, field.name)
+        if get_origin(field.type) is Literal:
+            choices = get_args(field.type)
+            _check(config, field.name, value in choices, " | ".join(map(repr, choices)))
+        elif field.type is bool:
+            _check(config, field.name, isinstance(value, bool), "true or false")
+        elif field.type is float:
+            number = isinstance(value, int | float) and not isinstance(value, bool)
+            _check(config, field.name, number, "a number")
+        else:
+            whole = isinstance(value, int) and not isinstance(value, bool)
+            optional = field.type == int | None
+            _check(config, field.name, whole or (optional and value is None), "a whole number")
+
+
+def _check_at_least(config: Any, minimum: float, *names: str) -> None:
+    for name in names:
+        value = getattr(config, name)
+        _check(config, name, value is None or minimum <= value < float("inf"), f"a number of at least {minimum}")
+
+
+def _check_probability(config: Any, *names: str) -> None:
+    for name in names:
+        _check(config, name, 0 <= getattr(config, name) < 1, "a number of at least 0 and below 1")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelConfig:
+    """The shape of an encoder–decoder Transformer; the defaults are the paper's base model (§3, Table 3).
+
+    Raises ConfigError when a value is not allowed.
+    """
+
+    vocab_size: int = 37_000
+    """Pieces in the shared vocabulary; training sets it to what the tokenizer has."""
+    d_model: int = 512
+    """Width of embeddings and of every sub-layer's output (§3.1)."""
+    d_ff: int = 2048
+    """Inner width of the position-wise feed-forward network (§3.3)."""
+    n_heads: int = 8
+    """Attention heads in every attention layer, h in the paper (§3.2.2)."""
+    d_k: int | None = None
+    """Width of one head's queries and keys; None means d_model / n_heads."""
+    d_v: int | None = None
+    """Width of one head's values; None means d_model / n_heads."""
+    n_encoder_layers: int = 6
+    """Layers of the encoder, N in the paper (§3.1)."""
+    n_decoder_layers: int = 6
+    """Layers of the decoder, N in the paper (§3.1)."""
+    p_drop: float = 0.1
+    """Dropout on every sub-layer's output and on embedding + position (§5.4)."""
+    p_drop_attention: float = 0.0
+    """Dropout on attention weights; the paper describes none, and above 0 the CPU's fast kernel is lost."""
+    positions: Positions = "sinusoidal"
+    """How a model knows the order of its tokens (§3.5)."""
+    norm: Norm = "post"
+    """Layer normalization after the residual sum, as in the paper, or before the sub-layer."""
+    activation: Activation = "relu"
+    """Non-linearity of the feed-forward network (§3.3)."""
+    score: Score = "scaled"
+    """How a query is compared with a key; scaled is q·k / √d_k (Equation 1)."""
+    tied_embeddings: bool = True
+    """Source embedding, target embedding and output projection share one matrix (§3.4)."""
+    max_length: int = 512
+    """Rows in a table of learned positions; such a model reads and writes no further."""
+
+    def __post_init__(self) -> None:
+        _check_types(self)
+        _check_at_least(self, 1, "d_model", "d_ff", "n_heads", "d_k", "d_v", "max_length")
+        _check_at_least(self, 1, "n_encoder_layers", "n_decoder_layers")
+        _check_at_least(self, 4, "vocab_size")
+        _check_probability(self, "p_drop", "p_drop_attention")
+        even = self.positions != "sinusoidal" or self.d_model % 2 == 0
+        _check(self, "d_model", even, "an even number with sinusoidal positions, which come in pairs of sine and cosine")
+        divisible = self.d_model % self.n_heads == 0 or (self.d_k is not None and self.d_v is not None)
+        _check(self, "n_heads", divisible, f"a divisor of d_model = {self.d_model}, unless d_k and d_v are given")
+
+    def resolved(self) -> Self:
+        """The same configuration with d_k and d_v filled in."""
+        per_head = self.d_model // self.n_heads
+        d_k = per_head if self.d_k is None else self.d_k
+        d_v = per_head if self.d_v is None else self.d_v
+        return replace(self, d_k=d_k, d_v=d_v)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainConfig:
+    """How a model is trained; the defaults are the paper's (§5). Raises ConfigError when a value is not allowed."""
+
+    steps: int = 100_000
+    """Optimizer steps."""
+    batch_tokens: int = 25_000
+    """The most target tokens, and the most source tokens, of one batch, padding included (§5.1)."""
+    accumulate: int = 1
+    """Batches whose gradients are summed, weighted by tokens, before one optimizer step."""
+    vocab_size: int = 37_000
+    """Pieces wished for when the tokenizer is trained; small texts allow fewer."""
+    warmup: int = 4000
+    """Steps over which the learning rate rises (§5.3)."""
+    lr_factor: float = 1.0
+    """Multiplies the paper's learning rate d_model^-0.5 · min(step^-0.5, step · warmup^-1.5)."""
+    beta1: float = 0.9
+    """Adam's decay of the mean gradient (§5.3)."""
+    beta2: float = 0.98
+    """Adam's decay of the mean squared gradient (§5.3)."""
+    epsilon: float = 1e-9
+    """Adam's term against division by zero (§5.3)."""
+    clip_norm: float = 0.0
+    """Longest gradient, in the 2-norm over all parameters; 0 means no clipping, as in the paper."""
+    label_smoothing: float = 0.1
+    """Probability mass spread evenly over the vocabulary, ε_ls in the paper (§5.4)."""
+    seed: int = 1
+    """Of initial weights, dropout and the order of the data."""
+    log_every: int = 50
+    """Steps from one line of metrics.jsonl to the next."""
+    validate_every: int = 500
+    """Steps from one validation to the next."""
+    save_every: int = 500
+    """Steps from one saved checkpoint to the next."""
+    keep: int = 5
+    """How many of the last saved checkpoints stay, to be averaged (§6.1)."""
+    precision: Precision = "auto"
+    """auto is bfloat16 autocast on CUDA and float32 elsewhere."""
+
+    def __post_init__(self) -> None:
+        _check_types(self)
+        _check_at_least(self, 1, "steps", "batch_tokens", "accumulate", "warmup", "log_every", "validate_every")
+        _check_at_least(self, 1, "save_every", "keep")
+        _check_at_least(self, 300, "vocab_size")
+        _check_at_least(self, 0, "clip_norm", "seed")
+        _check_probability(self, "beta1", "beta2", "label_smoothing")
+        for name in ("epsilon", "lr_factor"):
+            _check(self, name, 0 < getattr(self, name) < float("inf"), "a number above 0")

@@ -1,0 +1,84 @@
+"""What decoding keeps from step to step: each decoder layer's keys and values, of the target so far and of the source."""
+
+from collections.abc import Sequence
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+
+class LayerCache:
+    """Keys (row, head, key, d_k) and values (row, head, key, d_v) of one attention layer.
+
+    Self-attention's grow in place, with room doubled when it runs out; cross-attention's are complete once appended.
+    """
+
+    def __init__(self, *, grows: bool) -> None:
+        self.grows = grows
+        self.length = 0
+        self._keys: Tensor | None = None
+        self._values: Tensor | None = None
+
+    @property
+    def complete(self) -> bool:
+        """Whether nothing more is to be appended."""
+        return not self.grows and self.length > 0
+
+    @property
+    def keys(self) -> Float[Tensor, "row head key d_k"]:
+        assert self._keys is not None
+        return self._keys[:, :, : self.length]
+
+    @property
+    def values(self) -> Float[Tensor, "row head key d_v"]:
+        assert self._values is not None
+        return self._values[:, :, : self.length]
+
+    def append(
+        self, keys: Float[Tensor, "row head new d_k"], values: Float[Tensor, "row head new d_v"]
+    ) -> tuple[Float[Tensor, "row head key d_k"], Float[Tensor, "row head key d_v"]]:
+        """All keys and values so far, these included."""
+        end = self.length + keys.shape[2]
+        if not self.grows:
+            self._keys, self._values = keys, values
+        else:
+            self._keys = _with_room(self._keys, keys, end)
+            self._values = _with_room(self._values, values, end)
+            self._keys[:, :, self.length : end] = keys
+            self._values[:, :, self.length : end] = values
+        self.length = end
+        return self.keys, self.values
+
+    def select(self, rows: Int[Tensor, " new_row"]) -> None:
+        """Keep these rows, in this order; a row may be taken twice."""
+        if self.length:
+            self._keys = self.keys.index_select(0, rows)
+            self._values = self.values.index_select(0, rows)
+
+
+def _with_room(kept: Tensor | None, new: Tensor, end: int) -> Tensor:
+    """The kept tensor, or a copy with at least `end` places along its third dimension."""
+    if kept is not None and kept.shape[2] >= end:
+        return kept
+    room = torch.empty(*new.shape[:2], max(16, 2 * end), new.shape[3], dtype=new.dtype, device=new.device)
+    if kept is not None:
+        room[:, :, : kept.shape[2]] = kept
+    return room
+
+
+class KeyValueCache:
+    """One LayerCache for each decoder layer's self-attention and cross-attention."""
+
+    def __init__(self, n_layers: int) -> None:
+        self.decoder: Sequence[LayerCache] = [LayerCache(grows=True) for _ in range(n_layers)]
+        self.cross: Sequence[LayerCache] = [LayerCache(grows=False) for _ in range(n_layers)]
+
+    @property
+    def length(self) -> int:
+        """Target positions decoded so far."""
+        return self.decoder[0].length
+
+    def select(self, rows: Int[Tensor, " new_row"]) -> None:
+        """Reorder beams, repeat sentences, or let finished ones leave: keep these rows, in this order."""
+        for layer in (*self.decoder, *self.cross):
+            layer.select(rows)

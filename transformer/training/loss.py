@@ -1,0 +1,90 @@
+"""Label-smoothed cross-entropy (§5.4), computed together with the projection to the vocabulary."""
+
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from transformer.model.transformer import Transformer, source_mask
+from transformer.text.batches import Batch
+from transformer.text.tokenizer import PAD
+
+_CHUNK_ELEMENTS = {"cpu": 2**20, "cuda": 2**28, "mps": 2**26}
+"""Logits held at once: on the CPU few enough to stay in its cache."""
+
+
+@dataclass(frozen=True)
+class Loss:
+    """Sums over a batch's target tokens, padding left out; divide by n_tokens for the mean, in nats."""
+
+    smoothed: Float[Tensor, ""]
+    """The training objective: cross-entropy with the smoothed target 1 - ε + ε/V on the gold piece, ε/V elsewhere."""
+    nll: Float[Tensor, ""]
+    """Negative log-likelihood of the gold pieces, without smoothing; exp(nll / n_tokens) is the perplexity."""
+    n_tokens: int
+
+
+class _ProjectedCrossEntropy(torch.autograd.Function):
+    """Projection and loss in one pass over chunks of rows, gradients included.
+
+    The gradient of the logits is softmax - smoothed target, known as soon as the logits are: computing it at once means
+    that no (row, vocab) matrix outlives its chunk.
+    """
+
+    @staticmethod
+    def forward(ctx, hidden, weight, gold, epsilon):
+        n_rows, n_vocab = hidden.shape[0], weight.shape[0]
+        needs_grad = ctx.needs_input_grad[0]
+        grad_hidden = torch.empty_like(hidden) if needs_grad else None
+        grad_weight = torch.zeros_like(weight) if needs_grad else None
+        nll = hidden.new_zeros((), dtype=torch.float32)
+        uniform = hidden.new_zeros((), dtype=torch.float32)
+        chunk = max(1, _CHUNK_ELEMENTS.get(hidden.device.type, 2**20) // n_vocab)
+        weight = weight.to(hidden.dtype)
+        for start in range(0, n_rows, chunk):
+            rows = slice(start, min(start + chunk, n_rows))
+            logits = (hidden[rows] @ weight.T).float()
+            log_z = logits.logsumexp(-1, keepdim=True)
+            index = gold[rows, None]
+            nll += (log_z - logits.gather(1, index)).sum()
+            if epsilon:
+                uniform += (log_z.squeeze(1) - logits.mean(-1)).sum()
+            if needs_grad:
+                grad = logits.sub_(log_z).exp_()
+                if epsilon:
+                    grad.sub_(epsilon / n_vocab)
+                grad.scatter_add_(1, index, torch.full_like(index, epsilon - 1, dtype=grad.dtype))
+                grad = grad.to(hidden.dtype)
+                grad_hidden[rows] = grad @ weight
+                grad_weight += grad.T @ hidden[rows]
+        if needs_grad:
+            ctx.save_for_backward(grad_hidden, grad_weight)
+        ctx.mark_non_differentiable(nll)
+        return (1 - epsilon) * nll + epsilon * uniform, nll
+
+    @staticmethod
+    def backward(ctx, grad_smoothed, _):
+        grad_hidden, grad_weight = ctx.saved_tensors
+        return grad_hidden * grad_smoothed, grad_weight * grad_smoothed, None, None
+
+
+def projected_cross_entropy(
+    hidden: Float[Tensor, "row d_model"],
+    weight: Float[Tensor, "vocab d_model"],
+    gold: Int[Tensor, " row"],
+    label_smoothing: float = 0.0,
+) -> tuple[Float[Tensor, ""], Float[Tensor, ""]]:
+    """Sums over rows of the smoothed loss and of the plain negative log-likelihood of logits hidden · weightᵀ."""
+    smoothed, nll = _ProjectedCrossEntropy.apply(hidden, weight, gold, label_smoothing)
+    return smoothed, nll
+
+
+def batch_loss(model: Transformer, batch: Batch, label_smoothing: float = 0.0) -> Loss:
+    """The loss of one batch; only target positions that are not padding meet the projection."""
+    mask = source_mask(batch.source)
+    hidden = model.decode(batch.target_in, model.encode(batch.source, mask), mask)
+    real = batch.target_out != PAD
+    gold = batch.target_out[real]
+    smoothed, nll = projected_cross_entropy(hidden[real], model.projection.weight, gold, label_smoothing)
+    return Loss(smoothed, nll, gold.numel())
