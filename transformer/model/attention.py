@@ -47,7 +47,7 @@ def masked_softmax(
     return scores.masked_fill(~allowed, lowest).softmax(-1) * allowed
 
 
-class Attention(nn.Module):
+class MultiHeadAttention(nn.Module):
     """Multi-head attention from the rows of x to the rows of a source, which in self-attention is x itself (§3.2.2)."""
 
     def __init__(self, config: ModelConfig) -> None:

@@ -8,7 +8,7 @@ from torch.nn import functional as F
 
 from transformer.config import ModelConfig
 from transformer.decoding.cache import LayerCache
-from transformer.model.attention import Attention
+from transformer.model.attention import MultiHeadAttention
 from transformer.model.hooks import Watch
 from transformer.model.positions import Positions
 
@@ -65,7 +65,7 @@ class EncoderLayer(nn.Module):
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
         residual = NORMS[config.norm]
-        self.attention, self.attention_residual = Attention(config), residual(config)
+        self.attention, self.attention_residual = MultiHeadAttention(config), residual(config)
         self.feed_forward, self.feed_forward_residual = FeedForward(config), residual(config)
 
     def forward(
@@ -85,8 +85,8 @@ class DecoderLayer(nn.Module):
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
         residual = NORMS[config.norm]
-        self.attention, self.attention_residual = Attention(config), residual(config)
-        self.cross, self.cross_residual = Attention(config), residual(config)
+        self.attention, self.attention_residual = MultiHeadAttention(config), residual(config)
+        self.cross, self.cross_residual = MultiHeadAttention(config), residual(config)
         self.feed_forward, self.feed_forward_residual = FeedForward(config), residual(config)
 
     def forward(
