@@ -1,0 +1,40 @@
+"""Tasks whose right answer is known: copy, reverse and sort strings of letters."""
+
+import random
+from string import ascii_lowercase
+
+TASKS = {
+    "copy": lambda letters: letters,
+    "reverse": lambda letters: letters[::-1],
+    "sort": lambda letters: "".join(sorted(letters)),
+}
+LONGEST = 16
+SIZES = {"train": 20_000, "validation": 1_000, "test": 1_000}
+
+Pairs = list[tuple[str, str]]
+
+
+def algorithmic_splits(task: str, seed: int = 0) -> dict[str, Pairs]:
+    """Pairs of `task` by split; letters stand apart ("g a f c"), so that each is one piece.
+
+    Lengths are uniform over 1 to 16 as long as there are new strings of a length: no string is drawn twice, within a
+    split or across splits, so all 26 strings of one letter and most of the 676 of two are used up.
+    """
+    solve = TASKS[task]
+    splits, start = {}, 0
+    strings = _distinct_strings(sum(SIZES.values()), seed)
+    for split, size in SIZES.items():
+        splits[split] = [(" ".join(letters), " ".join(solve(letters))) for letters in strings[start : start + size]]
+        start += size
+    return splits
+
+
+def _distinct_strings(count: int, seed: int) -> list[str]:
+    # Only random() is used, since Python promises the same numbers in every version for no other method.
+    draw = random.Random(seed).random
+    strings: dict[str, None] = {}
+    while len(strings) < count:
+        length = 1 + int(draw() * LONGEST)
+        strings["".join(ascii_lowercase[int(draw() * 26)] for _ in range(length))] = None
+    # Late draws hold fewer short strings, which are used up by then; shuffling gives every split its share.
+    return sorted(strings, key=lambda _: draw())
