@@ -9,6 +9,7 @@ from torch.nn import functional as F
 from transformer.config import ModelConfig
 from transformer.decoding.cache import LayerCache
 from transformer.model.attention import MultiHeadAttention
+from transformer.model.dropout import Dropout
 from transformer.model.hooks import Watch
 from transformer.model.positions import Positions
 
@@ -37,7 +38,7 @@ class PostNorm(nn.Module):
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
         self.norm = nn.LayerNorm(config.d_model)
-        self.dropout = nn.Dropout(config.p_drop)
+        self.dropout = Dropout(config.p_drop)
 
     def forward(
         self, x: Float[Tensor, "batch row d_model"], sublayer: Callable[[Tensor], Tensor]

@@ -10,6 +10,7 @@ from torch.nn import functional as F
 
 from transformer.config import ModelConfig
 from transformer.decoding.cache import KeyValueCache
+from transformer.model.dropout import Dropout
 from transformer.model.hooks import Hook, Kind, Watch
 from transformer.model.layers import NORMS, DecoderLayer, EncoderLayer
 from transformer.model.positions import POSITIONS
@@ -33,7 +34,7 @@ class Transformer(nn.Module):
         self.target_embedding = nn.Embedding(config.vocab_size, config.d_model)
         self.projection = nn.Linear(config.d_model, config.vocab_size, bias=False)
         self.positions = POSITIONS[config.positions](config)
-        self.dropout = nn.Dropout(config.p_drop)
+        self.dropout = Dropout(config.p_drop)
         self.encoder = nn.ModuleList(EncoderLayer(config) for _ in range(config.n_encoder_layers))
         self.decoder = nn.ModuleList(DecoderLayer(config) for _ in range(config.n_decoder_layers))
         self.encoder_norm = NORMS[config.norm].final(config.d_model)

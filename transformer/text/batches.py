@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 import torch
@@ -24,6 +25,10 @@ class Batch:
     """What the decoder reads: BOS and the target tokens."""
     target_out: Int64[Tensor, "batch query"]
     """What the decoder writes: the target tokens and EOS."""
+
+    def to(self, device: torch.device) -> Self:
+        """The same batch on a device."""
+        return type(self)(self.source.to(device), self.target_in.to(device), self.target_out.to(device))
 
     @property
     def n_source_tokens(self) -> int:

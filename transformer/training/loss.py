@@ -40,8 +40,10 @@ class _ProjectedCrossEntropy(torch.autograd.Function):
         grad_weight = torch.zeros_like(weight) if needs_grad else None
         nll = hidden.new_zeros((), dtype=torch.float32)
         uniform = hidden.new_zeros((), dtype=torch.float32)
-        chunk = max(1, _CHUNK_ELEMENTS.get(hidden.device.type, 2**20) // n_vocab)
-        weight = weight.to(hidden.dtype)
+        device = hidden.device.type
+        chunk = max(1, _CHUNK_ELEMENTS.get(device, 2**20) // n_vocab)
+        if torch.is_autocast_enabled(device):
+            hidden, weight = (tensor.to(torch.get_autocast_dtype(device)) for tensor in (hidden, weight))
         for start in range(0, n_rows, chunk):
             rows = slice(start, min(start + chunk, n_rows))
             logits = (hidden[rows] @ weight.T).float()
@@ -55,7 +57,7 @@ class _ProjectedCrossEntropy(torch.autograd.Function):
                 if epsilon:
                     grad.sub_(epsilon / n_vocab)
                 grad.scatter_add_(1, index, torch.full_like(index, epsilon - 1, dtype=grad.dtype))
-                grad = grad.to(hidden.dtype)
+                grad = grad.to(weight.dtype)
                 grad_hidden[rows] = grad @ weight
                 grad_weight += grad.T @ hidden[rows]
         if needs_grad:
