@@ -18,6 +18,7 @@ test: $(VENV)/.test
 
 lint: $(VENV)/.lint
 	$(RUN) -m ruff check
+	$(RUN) -m ruff format --check
 	$(VENV)/bin/lint-imports
 	$(RUN) -m pyright
 

@@ -1,6 +1,6 @@
 """What every test gets: shapes checked at run time, one torch thread, the shared corpora.
 
-Tests mirror transformer/, ui/ and pages/: `transformer/model/attention.py` is tested by `tests/transformer/model/test_attention.py`.
+Tests mirror transformer/, ui/ and pages/: `transformer/text/words.py` is tested in `tests/text/test_words.py`.
 """
 
 import os

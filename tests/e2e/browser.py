@@ -1,5 +1,6 @@
 """Starting the app and a browser, and what every browser test does with a page."""
 
+import http.client
 import os
 import shutil
 import signal
@@ -7,8 +8,6 @@ import socket
 import subprocess
 import sys
 import time
-import urllib.error
-import urllib.request
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -46,7 +45,7 @@ class Server:
 
     @classmethod
     def start(cls, name: str, timeout: float = 60) -> "Server":
-        """Return once the server answers; RuntimeError with the end of its log if it dies or takes `timeout` seconds."""
+        """Return once the server answers; RuntimeError with the end of its log if it dies or takes too long (s)."""
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             port = probe.getsockname()[1]
@@ -54,7 +53,8 @@ class Server:
         log = ARTEFACTS / f"{name}.log"
         environment = {key: value for key, value in os.environ.items() if not key.startswith("STREAMLIT_")}
         environment.pop("OMP_NUM_THREADS", None)  # the app as a user starts it
-        command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.headless=true", f"--server.port={port}"]
+        options = ["--server.headless=true", f"--server.port={port}"]
+        command = [sys.executable, "-m", "streamlit", "run", "app.py", *options]
         with log.open("wb") as output:
             process = subprocess.Popen(
                 command, cwd=ROOT, env=environment, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT,
@@ -70,11 +70,14 @@ class Server:
         raise RuntimeError(f"{name} did not answer at {server.url}:\n{log.read_text(errors='replace')[-4000:]}")
 
     def healthy(self) -> bool:
+        connection = http.client.HTTPConnection(self.url.removeprefix("http://"), timeout=5)
         try:
-            with urllib.request.urlopen(f"{self.url}/_stcore/health", timeout=5) as response:
-                return response.status == 200
-        except (urllib.error.URLError, OSError):
+            connection.request("GET", "/_stcore/health")
+            return connection.getresponse().status == 200
+        except (OSError, http.client.HTTPException):
             return False
+        finally:
+            connection.close()
 
     def stop(self) -> None:
         """End the whole group, so that nothing the app started outlives the tests."""

@@ -68,9 +68,9 @@ def fresh_server(request) -> Iterator[Callable[[], Server]]:
 
 @pytest.fixture
 def new_page(request, browser: Browser) -> Iterator[Callable[..., Page]]:
-    """A function that opens an empty page; `color_scheme="dark"`, `viewport=…` and the like go to the browser context.
+    """A function that opens an empty page; `color_scheme="dark"`, `viewport=…` and so on go to its context.
 
-    Requests to other hosts are blocked, and fail the test when it ends. A test that failed leaves a picture of each page.
+    Requests to other hosts are blocked, and fail the test when it ends. A failed test leaves a picture of each page.
     """
     contexts, foreign = [], []
 
