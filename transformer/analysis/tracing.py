@@ -1,0 +1,119 @@
+"""From a checkpoint and a sentence to a Trace: one forward pass with a hook at every head."""
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+from jaxtyping import Float32
+
+from transformer.analysis.attention import Attention, Kind, Tokens
+from transformer.analysis.interventions import Intervention
+from transformer.analysis.trace import Trace, Translation
+from transformer.decoding.search import beam_search, length_penalty
+from transformer.model.hooks import HOOK_NAMES, Capture, Hook
+from transformer.model.transformer import Transformer
+from transformer.text.tokenizer import BOS, EOS, SPECIAL_PIECES, Tokenizer
+from transformer.text.words import display_pieces, group_words
+
+if TYPE_CHECKING:
+    from transformer.checkpoint import Checkpoint
+
+_TRACED = ("hook_attn_scores", "hook_pattern")
+
+
+def trace_encoder(checkpoint: "Checkpoint", sentence: str, interventions: Sequence[Hook] = ()) -> Attention:
+    """The encoder's attention alone, which needs no target. Raises ValueError for a text the model cannot take."""
+    source = _encode(checkpoint.tokenizer, sentence, "sentence")
+    capture = Capture(_TRACED)
+    _check(interventions, checkpoint)
+    with torch.inference_mode():
+        checkpoint.model.encode(_row(source, checkpoint.model), hooks=[*interventions, capture])
+    return _encoder(capture, checkpoint, source)
+
+
+def trace_pair(
+    checkpoint: "Checkpoint", sentence: str, target: str | None = None, interventions: Sequence[Hook] = ()
+) -> Trace:
+    """The trace of a sentence and its target, by default the model's own translation (beam 4, α = 0.6).
+
+    Patterns come from one teacher-forced pass over the finished target, end of sentence included.
+    Raises ValueError, in one sentence, for a text that the model cannot take.
+    """
+    model, tokenizer = checkpoint.model, checkpoint.tokenizer
+    _check(interventions, checkpoint)
+    source = _encode(tokenizer, sentence, "sentence")
+    if target is None:
+        best = beam_search(model, [source[:-1]], beam=4, hooks=interventions)[0][0]
+        written = [*(piece for piece in best.tokens if piece != EOS), EOS]
+        text = tokenizer.decode(written)
+    else:
+        written, text = _encode(tokenizer, target, "target"), target
+    read = [BOS, *written[:-1]]
+    capture = Capture(_TRACED)
+    with torch.inference_mode():
+        logits = model(_row(source, model), _row(read, model), hooks=[*interventions, capture])[0]
+        chosen = logits.float().log_softmax(-1).gather(1, torch.tensor(written, device=model.device)[:, None])
+    log_probs = tuple(chosen.squeeze(1).tolist())
+    sides = {"queries": _tokens(tokenizer, written), "read": _tokens(tokenizer, read)}
+    causal = np.tri(len(read), dtype=bool)
+    full = np.ones((len(read), len(source)), bool)
+    return Trace(
+        model=checkpoint.name,
+        step=checkpoint.config.step,
+        source_text=sentence,
+        translation=Translation(text, target is None, log_probs, sum(log_probs) / length_penalty(len(written), 0.6)),
+        encoder=_encoder(capture, checkpoint, source),
+        decoder=_attention("decoder", capture, checkpoint, mask=causal, keys=_tokens(tokenizer, read), **sides),
+        cross=_attention("cross", capture, checkpoint, mask=full, keys=_tokens(tokenizer, source), **sides),
+        _replay=partial(_everything, model, source, read, tuple(interventions)),
+    )
+
+
+def _check(interventions: Sequence[Hook], checkpoint: "Checkpoint") -> None:
+    for intervention in interventions:
+        if isinstance(intervention, Intervention):
+            intervention.check(checkpoint.model.config)
+
+
+def _encode(tokenizer: Tokenizer, text: str, name: str) -> list[int]:
+    if not text.strip():
+        raise ValueError(f"The {name} is empty; type at least one word.")
+    return [*tokenizer.encode(text), EOS]
+
+
+def _row(ids: Sequence[int], model: Transformer) -> torch.Tensor:
+    return torch.tensor([ids], device=model.device)
+
+
+def _tokens(tokenizer: Tokenizer, ids: Sequence[int]) -> Tokens:
+    pieces = tokenizer.pieces(ids)
+    special = tuple(piece in SPECIAL_PIECES for piece in pieces)
+    return Tokens(tuple(pieces), tuple(display_pieces(pieces)), tuple(group_words(pieces)), special)
+
+
+def _stack(capture: Capture, kind: Kind, name: str, n_layers: int) -> Float32[np.ndarray, "layer head query key"]:
+    return torch.cat([capture[f"{kind}.{layer}.{name}"] for layer in range(n_layers)]).float().cpu().numpy()
+
+
+def _attention(kind: Kind, capture: Capture, checkpoint: "Checkpoint", **sides) -> Attention:
+    config = checkpoint.model.config
+    n_layers = config.n_encoder_layers if kind == "encoder" else config.n_decoder_layers
+    pattern, scores = (_stack(capture, kind, name, n_layers) for name in ("hook_pattern", "hook_attn_scores"))
+    return Attention(kind=kind, pattern=pattern, scores=scores, **sides)
+
+
+def _encoder(capture: Capture, checkpoint: "Checkpoint", source: Sequence[int]) -> Attention:
+    tokens = _tokens(checkpoint.tokenizer, source)
+    mask = np.ones((len(source), len(source)), bool)
+    return _attention("encoder", capture, checkpoint, mask=mask, queries=tokens, keys=tokens)
+
+
+def _everything(
+    model: Transformer, source: Sequence[int], read: Sequence[int], interventions: Sequence[Hook]
+) -> Mapping[str, np.ndarray]:
+    capture = Capture(HOOK_NAMES)
+    with torch.inference_mode():
+        model(_row(source, model), _row(read, model), hooks=[*interventions, capture])
+    return {name: value[0].float().cpu().numpy() for name, value in capture.values.items()}
