@@ -11,6 +11,8 @@ import pytest
 from hypothesis import settings
 from jaxtyping import install_import_hook
 
+import tests.shapes  # noqa: F401  (the hook below looks it up by name)
+
 ROOT = Path(__file__).resolve().parent.parent
 
 # Before torch is imported, here or in a subprocess: tests share few cores, and one thread adds up in one order.
@@ -21,7 +23,7 @@ if (ROOT.parent / "shared" / "data").is_dir():
 
 # The hook rewrites modules while they are imported; one that is already there would go unchecked.
 assert "transformer" not in sys.modules, "transformer was imported before tests/conftest.py could install its hook"
-install_import_hook("transformer", "beartype.beartype(conf=beartype.BeartypeConf(is_pep484_tower=True))")
+install_import_hook("transformer", "tests.shapes.check")
 
 # Examples on a busy machine may be slow without being wrong.
 settings.register_profile("roundtable", deadline=None)
