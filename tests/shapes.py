@@ -1,7 +1,7 @@
 """What jaxtyping's import hook applies to every function of transformer/: beartype, on annotations that give shapes.
 
-Other annotations are for pyright to check. At run time they would hide what bad input really does: the product answers a
-wrong type with a sentence, and tests have to see it.
+Other annotations are for pyright to check. At run time they would hide what bad input really does: the product answers
+a wrong type with a sentence, and tests have to see it.
 """
 
 from collections.abc import Callable
