@@ -3,6 +3,8 @@
 import random
 from string import ascii_lowercase
 
+from .lines import Pairs
+
 TASKS = {
     "copy": lambda letters: letters,
     "reverse": lambda letters: letters[::-1],
@@ -10,8 +12,6 @@ TASKS = {
 }
 LONGEST = 16
 SIZES = {"train": 20_000, "validation": 1_000, "test": 1_000}
-
-Pairs = list[tuple[str, str]]
 
 
 def algorithmic_splits(task: str, seed: int = 0) -> dict[str, Pairs]:

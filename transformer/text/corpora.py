@@ -8,7 +8,8 @@ from pathlib import Path
 
 from .algorithmic import TASKS, algorithmic_splits
 from .downloads import multi30k_splits, tatoeba_splits
-from .own_files import CorpusError, Pairs, read_tsv, read_two_files, split_by_source
+from .lines import CorpusError, Pairs
+from .own_files import read_tsv, read_two_files, split_by_source
 
 SPLITS = ("train", "validation", "test")
 
@@ -22,7 +23,7 @@ class Corpus:
     attribution: str
     """Whom to name where the text, or weights trained on it, are shown."""
     size: int
-    """Bytes that a download takes, 0 where nothing is downloaded."""
+    """Bytes that a download takes, about; 0 where nothing is downloaded."""
     languages: tuple[str, str]
     """Of source and target, as ISO 639-1 codes where they are known."""
     splits: Mapping[str, Pairs] = field(repr=False)
@@ -89,8 +90,8 @@ def load_corpus(name_or_path: str | Path, seed: int = 0, notify: Callable[[str],
 
 
 def _announcement(name: str, source: _Download) -> str:
-    megabytes = f"{source.size / 1e6:.1f} MB"
-    return f"Downloading {name} ({megabytes}); licence: {source.licence}; attribution: {source.attribution}."
+    size = f"about {source.size / 1e6:.0f} MB"
+    return f"Downloading {name}: {size}; licence: {source.licence}; attribution: {source.attribution}."
 
 
 def _own_corpus(name: str) -> Corpus:

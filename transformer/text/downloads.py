@@ -6,8 +6,9 @@ import zipfile
 import zlib
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
-from .own_files import CorpusError, Pairs, hash_fraction, pair_lines, split_lines
+from .lines import CorpusError, Pairs, hash_fraction, pair_lines, split_lines
 
 MULTI30K_URL = (
     "https://raw.githubusercontent.com/multi30k/dataset/a3d2e0d26b56f3846f66a952536ffed4e401d05a/data/task1/raw/"
@@ -24,6 +25,7 @@ TATOEBA_URL = "https://www.manythings.org/anki/deu-eng.zip"
 HELD_OUT = 0.01
 """Share of Tatoeba's English sentences that go to validation, and again to test."""
 
+TIMEOUT = 30  # seconds without an answer
 USER_AGENT = "Mozilla/5.0 (compatible; roundtable)"  # manythings.org refuses the names of Python's HTTP libraries
 
 
@@ -34,33 +36,38 @@ def multi30k_splits(announce: Callable[[], None]) -> dict[str, Pairs]:
     """
     folder = data_folder("multi30k-en-de")
     if folder is None:
-        missing = [name for name in MULTI30K_SHA256 if not (cache_folder() / "multi30k-en-de" / name).is_file()]
-        if missing:
+        folder = cache_folder() / "multi30k-en-de"
+        if not all((folder / name).is_file() for name in MULTI30K_SHA256):
             announce()
         for name, sha256 in MULTI30K_SHA256.items():
-            folder = fetch(MULTI30K_URL + name, f"multi30k-en-de/{name}", sha256).parent
-    assert folder is not None
+            fetch(MULTI30K_URL + name, folder / name, sha256)
     return read_folder(folder, test="test_2016_flickr")
 
 
 def tatoeba_splits(announce: Callable[[], None]) -> dict[str, Pairs]:
-    """The three splits of Tatoeba: those of the data folder, or the current export, split by hash."""
+    """The three splits of Tatoeba: those of the data folder, or the current export, split by hash.
+
+    `announce` is called before a download. Raises CorpusError if a file cannot be had or read.
+    """
     folder = data_folder("tatoeba-en-de")
     if folder is not None:
         return read_folder(folder, test="test")
-    if not (cache_folder() / "tatoeba-en-de" / "deu-eng.zip").is_file():
+    archive = cache_folder() / "tatoeba-en-de" / "deu-eng.zip"
+    if not archive.is_file():
         announce()
-    archive = fetch(TATOEBA_URL, "tatoeba-en-de/deu-eng.zip", sha256=None)
+        fetch(TATOEBA_URL, archive, sha256=None)
     return split_tatoeba(read_tatoeba_archive(archive))
 
 
 def data_folder(name: str) -> Path | None:
-    """The folder `name` in ROUNDTABLE_DATA, or None where there is none."""
-    root = os.environ.get("ROUNDTABLE_DATA")
-    if not root:
+    """The folder `name` in ROUNDTABLE_DATA, or None where there is none; raises CorpusError if that is no folder."""
+    setting = os.environ.get("ROUNDTABLE_DATA")
+    if not setting:
         return None
-    folder = Path(root).expanduser() / name
-    return folder if folder.is_dir() else None
+    root = Path(setting).expanduser()
+    if not root.is_dir():
+        raise CorpusError(f"ROUNDTABLE_DATA is {setting!r}; allowed is a folder that exists, or nothing.")
+    return root / name if (root / name).is_dir() else None
 
 
 def read_folder(folder: Path, test: str) -> dict[str, Pairs]:
@@ -95,8 +102,8 @@ def read_tatoeba_archive(archive: Path) -> Pairs:
 def split_tatoeba(pairs: Pairs) -> dict[str, Pairs]:
     """Splits by a hash of the lower-cased English sentence, so that a later export moves no sentence.
 
-    A German sentence may translate English sentences of two splits: such a pair stays in the rarer split, and the others
-    leave theirs, so that no sentence of either language, whatever its case, is in two splits.
+    A German sentence may translate English sentences of two splits: its pairs in test stay, or else those in
+    validation, and the others go, so that no sentence of either language, whatever its case, is in two splits.
     """
     splits: dict[str, Pairs] = {"train": [], "validation": [], "test": []}
     for english, german in dict.fromkeys(pairs):
@@ -117,23 +124,31 @@ def cache_folder() -> Path:
     return Path(pooch.os_cache("roundtable"))
 
 
-def fetch(url: str, name: str, sha256: str | None) -> Path:
-    """The file `name` of the cache, downloaded from `url` unless it is there; raises CorpusError if it cannot be had."""
+def fetch(url: str, path: Path, sha256: str | None) -> None:
+    """Download `url` to `path`, unless a file with this sha256 is there.
+
+    Without a sha256 any file that is there will do. Raises CorpusError if the file cannot be had.
+    """
     import pooch
     import requests
 
-    path = cache_folder() / name
     pooch.get_logger().setLevel("WARNING")
-    downloader = pooch.HTTPDownloader(headers={"User-Agent": USER_AGENT}, timeout=30)
+    download: Any = pooch.HTTPDownloader(headers={"User-Agent": USER_AGENT}, timeout=TIMEOUT)
     known = None if sha256 is None else f"sha256:{sha256}"
     try:
-        pooch.retrieve(url, known_hash=known, fname=path.name, path=path.parent, downloader=downloader)
-    except (requests.RequestException, OSError) as error:
-        advice = "connect to the network, or set ROUNDTABLE_DATA to a folder that already holds the corpus"
-        raise CorpusError(f"{url} cannot be downloaded ({type(error).__name__}); {advice}.") from error
+        pooch.retrieve(url, known_hash=known, fname=path.name, path=path.parent, downloader=download)
+    except requests.RequestException as error:
+        advice = f"connect to the network, or set ROUNDTABLE_DATA to a folder with {path.parent.name} in it"
+        raise CorpusError(f"{url} cannot be downloaded ({_reason(error)}); {advice}.") from error
+    except OSError as error:
+        raise CorpusError(f"{path} cannot be written: {error.strerror or error}.") from error
     except ValueError as error:
         raise CorpusError(f"{url} gave a file whose sha256 is not {sha256}; nothing was kept of it.") from error
-    return path
+
+
+def _reason(error: Exception) -> str:
+    response = getattr(error, "response", None)
+    return type(error).__name__ if response is None else f"HTTP status {response.status_code}"
 
 
 def _gzip_lines(path: Path) -> list[str]:

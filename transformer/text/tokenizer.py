@@ -37,7 +37,7 @@ class Tokenizer:
         except RuntimeError:
             loaded = False
         if not loaded:
-            raise ValueError(f"{origin} is not a SentencePiece model; allowed is a tokenizer.model written by Roundtable.")
+            raise ValueError(f"{origin} is no SentencePiece model; allowed is a tokenizer.model written by Roundtable.")
         ids = (processor.pad_id(), processor.unk_id(), processor.bos_id(), processor.eos_id())
         if ids != (PAD, UNK, BOS, EOS):
             raise ValueError(f"{origin} numbers pad, unk, bos and eos {ids}; allowed is {(PAD, UNK, BOS, EOS)}.")
@@ -75,9 +75,8 @@ class Tokenizer:
             raise ValueError(_why_training_failed(str(error), vocab_size)) from error
         tokenizer = cls(model.getvalue())
         if len(tokenizer) < vocab_size:
-            warnings.warn(
-                f"The text allows a vocabulary of {len(tokenizer)} pieces, not the {vocab_size} wished for.", stacklevel=2
-            )
+            found = f"The text allows a vocabulary of {len(tokenizer)} pieces"
+            warnings.warn(f"{found}, not the {vocab_size} wished for.", stacklevel=2)
         return tokenizer
 
     @classmethod
@@ -143,7 +142,7 @@ def _trainable(sentences: Iterable[str]) -> Iterator[str]:
 def _why_training_failed(error: str, vocab_size: int) -> str:
     required = re.search(r"smaller than required_chars\. \d+ vs (\d+)", error)
     if required:
-        return f"vocab_size is {vocab_size}; with this text allowed is {required[1]} or more, to hold bytes and letters."
+        return f"vocab_size is {vocab_size}; with this text allowed is {required[1]} or more, for bytes and letters."
     if "!sentences_.empty()" in error:
         return "The tokenizer has no text to learn from; allowed is at least one sentence that is not empty."
     return f"The tokenizer cannot be trained with a vocabulary of {vocab_size}: SentencePiece says {error.strip()!r}."

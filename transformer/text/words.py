@@ -3,6 +3,7 @@
 import re
 import unicodedata
 from collections.abc import Sequence
+from itertools import pairwise
 
 from .tokenizer import SPECIAL_PIECES
 
@@ -19,18 +20,16 @@ def group_words(pieces: Sequence[str]) -> list[int]:
     space: "▁street" "." are two words. An apostrophe or hyphen between letters, and a point, comma or colon between
     digits, stay inside their word: "didn't", "3.5". The byte pieces of one character stay together.
     """
-    characters = _characters(pieces)
-    numbers, word = [], -1
-    before = ""  # the text of the current word
-    for index, piece in enumerate(pieces):
-        text = characters[index]
-        if text is None:  # a later byte of a character
-            numbers.append(word)
-            continue
-        following = next((t for t in characters[index + 1 :] if t is not None), "")
-        if _starts_word(piece, text, before, following, first=index == 0):
-            word, before = word + 1, ""
-        before = piece if piece in SPECIAL_PIECES else before + text
+    texts = _characters(pieces)
+    starts = [index for index, text in enumerate(texts) if text is not None]  # without later bytes of a character
+    following = {index: texts[after] or "" for index, after in pairwise(starts)}
+    numbers, word, before = [], -1, ""
+    for index, text in enumerate(texts):
+        special = pieces[index] in SPECIAL_PIECES
+        if text is not None:
+            if word < 0 or special or not before or _splits(before, text, following.get(index, "")):
+                word, before = word + 1, ""
+            before = "" if special else (before + text)[-2:]  # nothing: the next piece starts a word
         numbers.append(word)
     return numbers
 
@@ -38,9 +37,9 @@ def group_words(pieces: Sequence[str]) -> list[int]:
 def display_pieces(pieces: Sequence[str]) -> list[str]:
     """A label for each piece, never blank and without control characters.
 
-    A leading ▁ is left out and a piece that is nothing else reads ␣. Of the byte pieces of one character the first reads
-    the character and the others ·; bytes that form no character keep their name, <0xE2>. A character that shows nothing
-    of its own reads as a picture (␊) or a number (U+200D), and a combining mark stands on a dotted circle.
+    A leading ▁ is left out and a piece that is nothing else reads ␣. Of the byte pieces of one character the first
+    reads the character and the others ·; bytes that form no character keep their name, <0xE2>. A character that shows
+    nothing of its own reads as a picture (␊) or a number (U+200D), and a combining mark stands on a dotted circle.
     """
     labels = []
     for piece, text in zip(pieces, _characters(pieces), strict=True):
@@ -82,17 +81,16 @@ def _character_at(pieces: Sequence[str], index: int) -> tuple[int, str | None]:
     return 1, None
 
 
-def _starts_word(piece: str, text: str, before: str, following: str, first: bool) -> bool:
-    if first or piece in SPECIAL_PIECES or before in SPECIAL_PIECES or piece.startswith(SPACE):
+def _splits(before: str, text: str, following: str) -> bool:
+    """Whether a word ends between `before`, its last two characters, and `text`, which `following` follows."""
+    if text.startswith(SPACE):
         return True
-    left, right = _kind(before[-1:]), _kind(text[:1])
+    left, right = _kind(before[-1]), _kind(text[0])
     if "join" in (left, right) or left == right:
         return False
     if right == "mark":
-        return not _joins(text, before[-1:], following[:1])
-    if left == "mark":
-        return not _joins(before[-1:], before[-2:-1], text[:1])
-    return True
+        return not _joins(text, before[-1], following[:1])
+    return not (left == "mark" and _joins(before[-1], before[-2:-1], text[0]))
 
 
 def _joins(mark: str, left: str, right: str) -> bool:
