@@ -3,7 +3,7 @@
 from dataclasses import dataclass, fields, replace
 from typing import Any, Literal, Self, get_args, get_origin
 
-Positions = Literal["sinusoidal", "learned", "none"]
+Positions = Literal["sinusoidal", "learned", "rope", "alibi", "none"]
 Norm = Literal["post", "pre"]
 Activation = Literal["relu", "gelu"]
 Score = Literal["scaled"]
@@ -95,9 +95,12 @@ class ModelConfig:
         _check_at_least(self, 4, "vocab_size")
         _check_probability(self, "p_drop", "p_drop_attention")
         even = self.positions != "sinusoidal" or self.d_model % 2 == 0
-        _check(self, "d_model", even, "an even number with sinusoidal positions, which come in pairs of sine and cosine")
+        _check(self, "d_model", even, "an even number with sinusoidal positions, which are pairs of sine and cosine")
         divisible = self.d_model % self.n_heads == 0 or (self.d_k is not None and self.d_v is not None)
         _check(self, "n_heads", divisible, f"a divisor of d_model = {self.d_model}, unless d_k and d_v are given")
+        d_k = self.d_model // self.n_heads if self.d_k is None else self.d_k
+        even = self.positions != "rope" or d_k % 2 == 0
+        _check(self, "d_k", even, f"an even number with rope, which turns dimensions in pairs; here there are {d_k}")
 
     def resolved(self) -> Self:
         """The same configuration with d_k and d_v filled in."""

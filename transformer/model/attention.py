@@ -110,12 +110,14 @@ class MultiHeadAttention(nn.Module):
         """All four steps in one kernel, which keeps no (query, key) matrix."""
         n_query, n_key = q.shape[-2], k.shape[-2]
         # A kernel told is_causal aligns query 0 with key 0: a single query after cached keys would see only key 0.
-        is_causal = causal and bias is None and offset == 0 and n_query > 1
+        # And none takes is_causal beside a mask, except the fast one.
+        is_causal = causal and mask is None and bias is None and offset == 0 and n_query > 1
         if causal and not is_causal and n_query > 1:
             allowed = causal_mask(n_query, n_key, offset, q.device)
             mask = allowed if mask is None else mask & allowed
         if bias is not None:
-            mask = bias if mask is None else bias.masked_fill(~mask, float("-inf"))
+            # With a batch axis: the CPU's fast kernel takes masks of two or four dimensions, and falls back for three.
+            mask = bias[None] if mask is None else bias[None].masked_fill(~mask, float("-inf"))
         p_drop = self.p_drop if self.training else 0.0
         return F.scaled_dot_product_attention(
             q, k, v, attn_mask=mask, dropout_p=p_drop, is_causal=is_causal, scale=self.score.scale

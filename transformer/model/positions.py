@@ -80,4 +80,73 @@ class Learned(Positions):
         return x + self.table[offset:end]
 
 
-POSITIONS: dict[str, type[Positions]] = {"sinusoidal": Sinusoidal, "learned": Learned, "none": Positions}
+class Rotary(Positions):
+    """RoPE: each pair of dimensions of a query or key is turned by position · frequency (Su et al. 2021, §3.2).
+
+    Frequencies are those of the sinusoids, over d_k. A score then depends on content and on the distance alone.
+    """
+
+    table: Tensor
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__(config)
+        d_k = config.resolved().d_k
+        assert d_k is not None
+        self.d_k = d_k
+        self.register_buffer("table", sinusoids(config.max_length, d_k).float(), persistent=False)
+
+    def rotate(
+        self, q: Float[Tensor, "batch head row d_k"], k: Float[Tensor, "batch head row d_k"], offset: int = 0
+    ) -> tuple[Float[Tensor, "batch head row d_k"], Float[Tensor, "batch head row d_k"]]:
+        end = offset + q.shape[2]
+        if end <= len(self.table):
+            table = self.table[offset:end]
+        else:
+            table = sinusoids(q.shape[2], self.d_k, start=offset).to(self.table)
+        sine, cosine = table[:, 0::2], table[:, 1::2]
+        return _turn(q, sine, cosine), _turn(k, sine, cosine)
+
+
+def _turn(
+    x: Float[Tensor, "batch head row d_k"], sine: Float[Tensor, "row pair"], cosine: Float[Tensor, "row pair"]
+) -> Float[Tensor, "batch head row d_k"]:
+    """Dimensions 2i and 2i + 1 of each row turned counter-clockwise, in float32, which bfloat16 angles would need."""
+    first, second = x[..., 0::2].float(), x[..., 1::2].float()
+    turned = torch.stack((first * cosine - second * sine, first * sine + second * cosine), dim=-1)
+    return turned.flatten(-2).to(x.dtype)
+
+
+def alibi_slopes(n_heads: int) -> list[float]:
+    """The slope m of each head's bias −m · distance, as published (Press et al. 2021, §3).
+
+    Where n_heads is a power of 2 they are 2^(−8/n), 2^(−16/n) … 2^(−8). Otherwise the slopes of the next lower power of
+    2 come first, and then every other slope of the next higher one, as in the authors' code.
+    """
+    power = 1 << (n_heads.bit_length() - 1)
+    slopes = [2 ** (-8 * (head + 1) / power) for head in range(power)]
+    between = [2 ** (-8 * (head + 1) / (2 * power)) for head in range(0, 2 * power, 2)]
+    return slopes + between[: n_heads - power]
+
+
+class LinearBias(Positions):
+    """ALiBi: a score falls by the head's slope with each position of distance, both ways (Press et al. 2021)."""
+
+    slopes: Tensor
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__(config)
+        self.register_buffer("slopes", torch.tensor(alibi_slopes(config.n_heads)), persistent=False)
+
+    def bias(self, n_query: int, n_key: int, offset: int = 0) -> Float[Tensor, "head query key"]:
+        query = torch.arange(offset, offset + n_query, device=self.slopes.device)
+        key = torch.arange(n_key, device=self.slopes.device)
+        return -self.slopes[:, None, None] * (query[:, None] - key).abs()
+
+
+POSITIONS: dict[str, type[Positions]] = {
+    "sinusoidal": Sinusoidal,
+    "learned": Learned,
+    "rope": Rotary,
+    "alibi": LinearBias,
+    "none": Positions,
+}
