@@ -133,10 +133,10 @@ def fetch(url: str, path: Path, sha256: str | None) -> None:
     import requests
 
     pooch.get_logger().setLevel("WARNING")
-    download: Any = pooch.HTTPDownloader(headers={"User-Agent": USER_AGENT}, timeout=TIMEOUT)
     known = None if sha256 is None else f"sha256:{sha256}"
+    downloader: Any = _download  # pooch's type also has an argument that `retrieve` never gives
     try:
-        pooch.retrieve(url, known_hash=known, fname=path.name, path=path.parent, downloader=download)
+        pooch.retrieve(url, known_hash=known, fname=path.name, path=path.parent, downloader=downloader)
     except requests.RequestException as error:
         advice = f"connect to the network, or set ROUNDTABLE_DATA to a folder with {path.parent.name} in it"
         raise CorpusError(f"{url} cannot be downloaded ({_reason(error)}); {advice}.") from error
@@ -144,6 +144,16 @@ def fetch(url: str, path: Path, sha256: str | None) -> None:
         raise CorpusError(f"{path} cannot be written: {error.strerror or error}.") from error
     except ValueError as error:
         raise CorpusError(f"{url} gave a file whose sha256 is not {sha256}; nothing was kept of it.") from error
+
+
+def _download(url: str, output: str, _pooch: object) -> None:
+    """What pooch calls; its own downloader leaves the connection open when it fails."""
+    import requests
+
+    with requests.get(url, headers={"User-Agent": USER_AGENT}, timeout=TIMEOUT, stream=True) as response:
+        response.raise_for_status()
+        with open(output, "wb") as file:
+            file.writelines(response.iter_content(chunk_size=2**16))
 
 
 def _reason(error: Exception) -> str:

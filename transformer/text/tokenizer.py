@@ -41,6 +41,9 @@ class Tokenizer:
         ids = (processor.pad_id(), processor.unk_id(), processor.bos_id(), processor.eos_id())
         if ids != (PAD, UNK, BOS, EOS):
             raise ValueError(f"{origin} numbers pad, unk, bos and eos {ids}; allowed is {(PAD, UNK, BOS, EOS)}.")
+        size = processor.get_piece_size()
+        if size < EOS + 257 or not all(processor.is_byte(EOS + 1 + byte) for byte in range(256)):
+            raise ValueError(f"{origin} has no pieces for bytes; allowed is a model in which no text is unknown.")
         self._model = model
         self._processor = processor
 
