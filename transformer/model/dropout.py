@@ -25,7 +25,9 @@ class Dropout(nn.Module):
             return F.dropout(x, self.p)
         bits = torch.empty(-(-x.numel() // 4), dtype=torch.int64).random_(-(2**63), None)
         levels = bits.view(torch.int16)[: x.numel()].view(x.shape)
-        keep = levels >= round(self.p * _LEVELS) - _LEVELS // 2
+        # The lowest levels are dropped, never all of them: the next number would not fit into 16 bits.
+        lowest = min(round(self.p * _LEVELS), _LEVELS - 1) - _LEVELS // 2
+        keep = levels >= lowest
         return x * keep.to(x.dtype).mul_(1 / (1 - self.p))
 
     def extra_repr(self) -> str:
