@@ -13,6 +13,7 @@ RIGHT = {
     "copy": lambda letters: letters,
     "reverse": lambda letters: list(reversed(letters)),
     "sort": sorted,
+    "reverse-small": lambda letters: list(reversed(letters)),
 }
 
 
@@ -50,6 +51,14 @@ def test_lengths_are_uniform_as_far_as_there_are_strings():
     assert 550 < lengths[2] <= 676
     for length in range(3, 17):
         assert 1_400 < lengths[length] < 1_650
+
+
+def test_a_small_task_has_ten_letters_and_lengths_up_to_ten():
+    splits = algorithmic_splits("reverse-small")
+    sources = [source.split() for pairs in splits.values() for source, _ in pairs]
+    assert {letter for letters in sources for letter in letters} == set("abcdefghij")
+    assert {len(letters) for letters in sources} == set(range(1, 11))
+    assert len({tuple(letters) for letters in sources}) == 22_000
 
 
 @pytest.mark.parametrize("split", ["train", "validation", "test"])

@@ -9,8 +9,11 @@ TASKS = {
     "copy": lambda letters: letters,
     "reverse": lambda letters: letters[::-1],
     "sort": lambda letters: "".join(sorted(letters)),
+    "reverse-small": lambda letters: letters[::-1],
 }
-LONGEST = 16
+LETTERS, LONGEST = 26, 16
+SMALLER = {"reverse-small": (10, 10)}
+"""Tasks with other letters and lengths than 26 and 16: quick to learn."""
 SIZES = {"train": 20_000, "validation": 1_000, "test": 1_000}
 
 
@@ -19,22 +22,24 @@ def algorithmic_splits(task: str, seed: int = 0) -> dict[str, Pairs]:
 
     Lengths are uniform over 1 to 16 as long as there are new strings of a length: no string is drawn twice, within a
     split or across splits, so all 26 strings of one letter and most of the 676 of two are used up.
+    reverse-small has the letters a to j and lengths 1 to 10.
     """
     solve = TASKS[task]
     splits, start = {}, 0
-    strings = _distinct_strings(sum(SIZES.values()), seed)
+    n_letters, longest = SMALLER.get(task, (LETTERS, LONGEST))
+    strings = _distinct_strings(sum(SIZES.values()), n_letters, longest, seed)
     for split, size in SIZES.items():
         splits[split] = [(" ".join(letters), " ".join(solve(letters))) for letters in strings[start : start + size]]
         start += size
     return splits
 
 
-def _distinct_strings(count: int, seed: int) -> list[str]:
+def _distinct_strings(count: int, n_letters: int, longest: int, seed: int) -> list[str]:
     # Only random() is used, since Python promises the same numbers in every version for no other method.
     draw = random.Random(seed).random
     strings: dict[str, None] = {}
     while len(strings) < count:
-        length = 1 + int(draw() * LONGEST)
-        strings["".join(ascii_lowercase[int(draw() * 26)] for _ in range(length))] = None
+        length = 1 + int(draw() * longest)
+        strings["".join(ascii_lowercase[int(draw() * n_letters)] for _ in range(length))] = None
     # Late draws hold fewer short strings, which are used up by then; shuffling gives every split its share.
     return sorted(strings, key=lambda _: draw())
