@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
+from torch.autograd.function import once_differentiable
 
 from transformer.model.transformer import Transformer, source_mask
 from transformer.text.batches import Batch
@@ -33,9 +34,8 @@ class _ProjectedCrossEntropy(torch.autograd.Function):
     """
 
     @staticmethod
-    def forward(ctx, hidden, weight, gold, epsilon):
+    def forward(ctx, hidden, weight, gold, epsilon, needs_grad):
         n_rows, n_vocab = hidden.shape[0], weight.shape[0]
-        needs_grad = ctx.needs_input_grad[0]
         grad_hidden = torch.empty_like(hidden) if needs_grad else None
         grad_weight = torch.zeros_like(weight) if needs_grad else None
         nll = hidden.new_zeros((), dtype=torch.float32)
@@ -66,9 +66,10 @@ class _ProjectedCrossEntropy(torch.autograd.Function):
         return (1 - epsilon) * nll + epsilon * uniform, nll
 
     @staticmethod
+    @once_differentiable
     def backward(ctx, grad_smoothed, _):
         grad_hidden, grad_weight = ctx.saved_tensors
-        return grad_hidden * grad_smoothed, grad_weight * grad_smoothed, None, None
+        return grad_hidden * grad_smoothed, grad_weight * grad_smoothed, None, None, None
 
 
 def projected_cross_entropy(
@@ -78,7 +79,8 @@ def projected_cross_entropy(
     label_smoothing: float = 0.0,
 ) -> tuple[Float[Tensor, ""], Float[Tensor, ""]]:
     """Sums over rows of the smoothed loss and of the plain negative log-likelihood of logits hidden · weightᵀ."""
-    smoothed, nll = _ProjectedCrossEntropy.apply(hidden, weight, gold, label_smoothing)
+    needs_grad = torch.is_grad_enabled() and (hidden.requires_grad or weight.requires_grad)
+    smoothed, nll = _ProjectedCrossEntropy.apply(hidden, weight, gold, label_smoothing, needs_grad)
     return smoothed, nll
 
 
