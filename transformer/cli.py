@@ -1,8 +1,9 @@
-"""The command `roundtable`: each subcommand is a dataclass whose fields are its options and whose run() does the work."""
+"""The command `roundtable`: a dataclass a subcommand, whose fields are its options and whose run() does the work."""
 
 import io
 import json
 import sys
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import redirect_stderr
 from dataclasses import dataclass, field
@@ -13,8 +14,8 @@ from typing import Annotated, Any, Literal, Union
 import tyro
 
 from transformer.config import ModelConfig, TrainConfig
-from transformer.folders import check_name, find_checkpoint, list_checkpoints, runs_folder
-from transformer.presets import PRESETS, Preset, get_preset
+from transformer.folders import check_name, find_checkpoint, runs_folder
+from transformer.presets import Preset, get_preset
 
 _FILE_BATCH = 64
 
@@ -169,6 +170,7 @@ _COMMANDS = {"train": Train, "translate": Translate, "evaluate": Evaluate, "trac
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run one command and leave with its exit code: 2, after one sentence, for bad input."""
     arguments = list(sys.argv[1:] if arguments is None else arguments)
+    warnings.formatwarning = lambda message, *_: f"{message}\n"
     try:
         sys.exit(_parse(arguments).run())
     except (ValueError, OSError) as error:

@@ -14,7 +14,7 @@ class Preset:
     train: TrainConfig
 
 
-def _layers(n: int) -> dict[str, int]:
+def _layers(n: int) -> dict[str, Any]:
     return {"n_encoder_layers": n, "n_decoder_layers": n}
 
 

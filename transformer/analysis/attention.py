@@ -91,7 +91,7 @@ class Attention:
     """Names along the head axis: numbers, or what was done to the heads."""
 
     def __post_init__(self) -> None:
-        n_layers, n_heads, n_query, n_key = self.pattern.shape
+        n_layers, n_heads = self.pattern.shape[:2]
         if not self.layers:
             object.__setattr__(self, "layers", tuple(map(str, range(n_layers))))
         if not self.heads:
@@ -103,7 +103,7 @@ class Attention:
             )
 
     def words(self) -> Self:
-        """Pieces merged to words: the sum over a word's keys, then the mean over its queries, so rows still sum to 1."""
+        """Pieces merged to words: summed over a word's keys, averaged over its queries, so that rows sum to 1."""
         key_of, query_of = self.keys.membership(), self.queries.membership()
         share = query_of / query_of.sum(1, keepdims=True)
         return replace(

@@ -22,7 +22,9 @@ def pattern_table(attention: Attention, layer: int = -1, head: int | None = None
     widths = [max(4, len(label)) for label in columns]
     name = f"L{layer % n_layers}·" + ("mean of the heads" if head is None else f"H{head}")
     lines = [f"{attention.kind} {name}: % of each row's attention (query, left) on each column (key, top)"]
-    lines.append(" " * margin + " " + " ".join(label.rjust(width) for label, width in zip(columns, widths, strict=True)))
+    lines.append(
+        " " * margin + " " + " ".join(label.rjust(width) for label, width in zip(columns, widths, strict=True))
+    )
     for label, row, allowed in zip(rows, weights, view.mask, strict=True):
         cells = (f"{100 * weight:.0f}" if may else "-" for weight, may in zip(row, allowed, strict=True))
         lines.append(label.rjust(margin) + " " + " ".join(c.rjust(w) for c, w in zip(cells, widths, strict=True)))

@@ -84,8 +84,9 @@ class Trace:
         for kind in KINDS:
             for layer, pattern in enumerate(self[kind].pattern):
                 stored[f"{kind}.{layer}.hook_pattern"] = pattern
-            for layer, scores in enumerate(() if self[kind].scores is None else self[kind].scores):
-                stored[f"{kind}.{layer}.hook_attn_scores"] = scores
+            scores = self[kind].scores
+            if scores is not None:
+                stored.update((f"{kind}.{layer}.hook_attn_scores", values) for layer, values in enumerate(scores))
         return stored
 
     def rollout(self) -> dict[Kind, Attention]:
@@ -140,7 +141,7 @@ class Trace:
             about[kind] = {side: None if tokens is None else asdict(tokens) for side, tokens in sides.items()}
         arrays["about"] = np.array(json.dumps(about, ensure_ascii=False))
         with replacing(Path(path)) as temporary, temporary.open("wb") as file:
-            np.savez_compressed(file, **arrays)
+            np.savez_compressed(file, allow_pickle=False, **arrays)
 
     def __getstate__(self) -> dict[str, Any]:
         """Copies and pickles leave the model behind; a copy's cache holds patterns and scores."""
@@ -159,10 +160,15 @@ def load_trace(path: str | Path) -> Trace:
         translation["token_log_probs"] = tuple(translation["token_log_probs"])
         kinds: dict[str, Any] = {}
         for kind in KINDS:
-            sides = {side: None if t is None else _tokens(t) for side, t in about[kind].items()}
-            scores = arrays.get(f"{kind}.scores")
+            sides = about[kind]
             kinds[kind] = Attention(
-                kind=kind, pattern=arrays[f"{kind}.pattern"], scores=scores, mask=arrays[f"{kind}.mask"], **sides
+                kind=kind,
+                pattern=arrays[f"{kind}.pattern"],
+                scores=arrays.get(f"{kind}.scores"),
+                mask=arrays[f"{kind}.mask"],
+                queries=_tokens(sides["queries"]),
+                keys=_tokens(sides["keys"]),
+                read=None if sides["read"] is None else _tokens(sides["read"]),
             )
         return Trace(about["model"], about["step"], about["source_text"], Translation(**translation), **kinds)
     except (OSError, KeyError, TypeError, ValueError) as error:

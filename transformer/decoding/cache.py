@@ -1,4 +1,4 @@
-"""What decoding keeps from step to step: each decoder layer's keys and values, of the target so far and of the source."""
+"""What decoding keeps from step to step: every decoder layer's keys and values, of the target so far and the source."""
 
 from collections.abc import Sequence
 
@@ -67,7 +67,10 @@ def _with_room(kept: Tensor | None, new: Tensor, end: int) -> Tensor:
 
 
 class KeyValueCache:
-    """One LayerCache for each decoder layer's self-attention and cross-attention."""
+    """One LayerCache for each decoder layer's self-attention and cross-attention.
+
+    Self-attention has a row for each hypothesis, cross-attention a row for each sentence, which its hypotheses share.
+    """
 
     def __init__(self, n_layers: int) -> None:
         self.decoder: Sequence[LayerCache] = [LayerCache(grows=True) for _ in range(n_layers)]
@@ -79,6 +82,13 @@ class KeyValueCache:
         return self.decoder[0].length
 
     def select(self, rows: Int[Tensor, " new_row"]) -> None:
-        """Reorder beams, repeat sentences, or let finished ones leave: keep these rows, in this order."""
-        for layer in (*self.decoder, *self.cross):
-            layer.select(rows)
+        """Reorder or repeat hypotheses, or let some leave: keep these, in this order."""
+        unchanged = len(rows) == len(self.decoder[0].keys) and bool((rows[1:] - rows[:-1] == 1).all() and rows[0] == 0)
+        if not unchanged:
+            for layer in self.decoder:
+                layer.select(rows)
+
+    def select_sentences(self, sentences: Int[Tensor, " sentence"]) -> None:
+        """Let sentences leave whose hypotheses have left: keep these, in this order."""
+        for layer in self.cross:
+            layer.select(sentences)

@@ -28,7 +28,7 @@ class ScaledDotProduct(nn.Module):
         return (q * self.scale) @ k.transpose(-2, -1)
 
 
-SCORES: dict[str, type[nn.Module]] = {"scaled": ScaledDotProduct}
+SCORES: dict[str, type[ScaledDotProduct]] = {"scaled": ScaledDotProduct}
 
 
 def causal_mask(n_query: int, n_key: int, offset: int, device: torch.device) -> Bool[Tensor, "query key"]:

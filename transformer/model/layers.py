@@ -93,19 +93,24 @@ class DecoderLayer(nn.Module):
     def forward(
         self,
         x: Float[Tensor, "batch query d_model"],
-        memory: Float[Tensor, "batch key d_model"],
-        mask: Bool[Tensor, "batch 1 1 key"] | None,
+        memory: Float[Tensor, "sentence key d_model"],
+        mask: Bool[Tensor, "sentence 1 1 key"] | None,
         positions: Positions,
         caches: tuple[LayerCache | None, LayerCache | None] = (None, None),
         watches: tuple[Watch | None, Watch | None] = (None, None),
     ) -> Float[Tensor, "batch query d_model"]:
-        """caches and watches: of self-attention and of cross-attention."""
+        """caches and watches: of self-attention and of cross-attention.
+
+        x may have several rows for each row of memory, side by side: hypotheses of one sentence. To cross-attention, where
+        no query sees another, they are so many queries of that sentence.
+        """
 
         def attend_to_target(y: Tensor) -> Tensor:
             return self.attention(y, y, positions=positions, causal=True, cache=caches[0], watch=watches[0])
 
         def attend_to_source(y: Tensor) -> Tensor:
-            return self.cross(y, memory, mask, cache=caches[1], watch=watches[1])
+            rows = y.reshape(len(memory), -1, y.shape[-1])
+            return self.cross(rows, memory, mask, cache=caches[1], watch=watches[1]).view(y.shape)
 
         x = self.attention_residual(x, attend_to_target)
         x = self.cross_residual(x, attend_to_source)

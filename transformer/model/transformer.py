@@ -80,8 +80,8 @@ class Transformer(nn.Module):
     def decode(
         self,
         target_in: Int[Tensor, "batch query"],
-        memory: Float[Tensor, "batch key d_model"],
-        mask: Bool[Tensor, "batch 1 1 key"] | None = None,
+        memory: Float[Tensor, "sentence key d_model"],
+        mask: Bool[Tensor, "sentence 1 1 key"] | None = None,
         *,
         cache: KeyValueCache | None = None,
         hooks: Sequence[Hook] = (),
@@ -89,6 +89,7 @@ class Transformer(nn.Module):
         """The decoder's output, to be projected to logits.
 
         With a cache, target_in holds only the positions that follow those already in it, and the cache grows by them.
+        Several hypotheses of each sentence may be decoded at once, side by side in target_in.
         """
         offset = 0 if cache is None else cache.length
         x = self._embed(target_in, self.target_embedding, offset)

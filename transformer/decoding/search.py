@@ -1,0 +1,198 @@
+"""Beam search with the paper's length penalty (§6.1), over many sentences at once; greedy search is a beam of 1."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from transformer.decoding.cache import KeyValueCache
+from transformer.model.hooks import Hook
+from transformer.model.transformer import Transformer, source_mask
+from transformer.text.batches import pad
+from transformer.text.tokenizer import BOS, EOS, PAD, UNK
+
+_NEVER_WRITTEN = [PAD, UNK, BOS]
+
+
+@dataclass(frozen=True)
+class Hypothesis:
+    """A target that the search found."""
+
+    tokens: tuple[int, ...]
+    """Its pieces, with EOS at the end unless the search reached its longest length first."""
+    token_log_probs: tuple[float, ...]
+    """Natural logarithm of each token's probability."""
+    score: float
+    """log_prob divided by the length penalty: what hypotheses are ranked by."""
+
+    @property
+    def log_prob(self) -> float:
+        """The plain sum over the tokens, in nats."""
+        return sum(self.token_log_probs)
+
+
+def length_penalty(n_tokens: int, alpha: float) -> float:
+    """((5 + n) / 6)^alpha for a target of n tokens, EOS included (Wu et al. 2016, Equation 14; §6.1)."""
+    return ((5 + n_tokens) / 6) ** alpha
+
+
+def greedy(model: Transformer, sources: Sequence[Sequence[int]], **options) -> list[Hypothesis]:
+    """The likeliest next token at every step; options as in beam_search."""
+    return [found[0] for found in beam_search(model, sources, beam=1, **options)]
+
+
+def beam_search(
+    model: Transformer,
+    sources: Sequence[Sequence[int]],
+    *,
+    beam: int = 4,
+    alpha: float = 0.6,
+    n_best: int = 1,
+    max_extra: int = 50,
+    batch_size: int = 64,
+    prefix: Sequence[int] = (),
+    hooks: Sequence[Hook] = (),
+) -> list[list[Hypothesis]]:
+    """The n_best best targets of each source, best first.
+
+    sources: ids without EOS. A hypothesis that ends takes its place out of the beam; a sentence is done when the whole
+    beam has ended, or no open hypothesis can still beat the n_best ended ones. Targets have at most max_extra tokens
+    more than the source (EOS counts on both sides), and no more than a model with learned positions has rows. Where
+    fewer than n_best end by then, open hypotheses follow.
+    prefix: ids that every target begins with. batch_size: sentences decoded together.
+    Raises ValueError when an option is out of range.
+    """
+    for name, value, least in (("beam", beam, 1), ("n_best", n_best, 1), ("max_extra", max_extra, 0)):
+        if value < least:
+            raise ValueError(f"{name} is {value}; allowed is a whole number of at least {least}.")
+    if n_best > beam:
+        raise ValueError(f"n_best is {n_best}; allowed is at most the beam, which is {beam}.")
+    if not 0 <= alpha < float("inf"):
+        raise ValueError(f"alpha is {alpha}; allowed is a number of at least 0.")
+    order = sorted(range(len(sources)), key=lambda index: len(sources[index]))
+    found: dict[int, list[Hypothesis]] = {}
+    for start in range(0, len(order), batch_size):
+        chosen = order[start : start + batch_size]
+        search = _Search(model, [sources[index] for index in chosen], beam, alpha, n_best, max_extra, prefix, hooks)
+        with torch.inference_mode():
+            found.update(zip(chosen, search.run(), strict=True))
+    return [found[index] for index in range(len(sources))]
+
+
+class _Search:
+    """One batch of sentences. Rows are hypotheses; those of one sentence lie side by side, as many as `width`."""
+
+    def __init__(self, model, sources, beam, alpha, n_best, max_extra, prefix, hooks) -> None:
+        self.model, self.beam, self.alpha, self.n_best, self.hooks = model, beam, alpha, n_best, hooks
+        self.source = pad([[*source, EOS] for source in sources]).to(model.device)
+        self.prefix = list(prefix)
+        limits = (self.source != PAD).sum(1) + max_extra
+        if model.config.positions == "learned":
+            limits.clamp_(max=model.config.max_length)
+        self.limits = limits.tolist()
+        self.ended: list[list[Hypothesis]] = [[] for _ in sources]
+        self.unended: list[list[Hypothesis]] = [[] for _ in sources]
+
+    def run(self) -> list[list[Hypothesis]]:
+        n_sentences, device = len(self.source), self.source.device
+        mask = source_mask(self.source)
+        memory = self.model.encode(self.source, mask, self.hooks)
+        cache = KeyValueCache(len(self.model.decoder))
+        read = torch.tensor([[BOS, *self.prefix]], device=device).expand(n_sentences, -1)
+        logits = self._logits(read, memory, mask, cache)
+        tokens = read[:, 1:]
+        history = logits[:, :-1].log_softmax(-1).gather(2, tokens[..., None]).squeeze(2)
+        totals, logits = history.sum(1, keepdim=True), logits[:, -1]
+        active = list(range(n_sentences))
+        while True:
+            totals, row, written, log_prob = self._continuations(totals, logits, active)
+            tokens = torch.cat((tokens[row], written), 1)
+            history = torch.cat((history[row], log_prob), 1)
+            going_on = self._harvest(totals, tokens, history, active)
+            if not going_on:
+                break
+            width = totals.shape[1]
+            sentence = torch.tensor(going_on, device=device)
+            if len(going_on) < len(active):
+                rows = (sentence[:, None] * width + torch.arange(width, device=device)).flatten()
+                active = [active[index] for index in going_on]
+                totals, tokens, history, row = totals[sentence], tokens[rows], history[rows], row[rows]
+            # Hypotheses share their sentence's memory, unless hooks want to see each attend to a source of its own.
+            kept = row if self.hooks else sentence
+            if self.hooks or len(kept) < len(memory):
+                memory, mask = memory[kept], mask[kept]
+                cache.select_sentences(kept)
+            cache.select(row)
+            logits = self._logits(tokens[:, -1:], memory, mask, cache)[:, -1]
+        found = zip(self.ended, self.unended, strict=True)
+        return [(_ranked(ended) + _ranked(unended))[: self.n_best] for ended, unended in found]
+
+    def _logits(self, read: Tensor, memory: Tensor, mask: Tensor, cache: KeyValueCache) -> Tensor:
+        hidden = self.model.decode(read, memory, mask, cache=cache, hooks=self.hooks)
+        return self.model.projection(hidden).float()
+
+    def _continuations(
+        self, totals: Tensor, logits: Tensor, active: list[int]
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """The best ways to go on: log-probabilities so far (sentence, width), and for each row of the new beam the row
+        that it goes on from, the piece it writes (row, 1), and that piece's log-probability (row, 1).
+
+        Hypotheses that have ended keep their places in the beam; the last places are closed, at -inf, in their stead.
+        """
+        n_sentences, width = totals.shape
+        normalizer = logits.logsumexp(-1, keepdim=True)
+        logits[:, _NEVER_WRITTEN] = float("-inf")
+        best, piece = logits.topk(min(self.beam, logits.shape[1])) if self.beam > 1 else logits.max(-1, keepdim=True)
+        best -= normalizer
+        candidates = (totals[:, :, None] + best.view(n_sentences, width, -1)).flatten(1)
+        totals, choice = candidates.topk(min(self.beam, candidates.shape[1]))
+        places = torch.arange(totals.shape[1], device=totals.device)
+        free = torch.tensor([self.beam - len(self.ended[index]) for index in active], device=totals.device)
+        totals.masked_fill_(places >= free[:, None], float("-inf"))
+        first = torch.arange(n_sentences, device=totals.device)[:, None]
+        row = (first * width + choice // best.shape[1]).flatten()
+        flat = (first * candidates.shape[1] + choice).flatten()
+        return totals, row, piece.view(-1)[flat, None], best.view(-1)[flat, None]
+
+    def _harvest(self, totals: Tensor, tokens: Tensor, history: Tensor, active: list[int]) -> list[int]:
+        """Take out hypotheses that end here, and close their places; which of the active sentences go on."""
+        n_tokens, width = tokens.shape[1], totals.shape[1]
+        ends = (tokens[:, -1] == EOS).view(totals.shape) & totals.isfinite()
+        for index, place in ends.nonzero().tolist():
+            self.ended[active[index]].append(self._hypothesis(tokens, history, index * width + place))
+        totals.masked_fill_(ends, float("-inf"))
+        best_open = totals.max(1).values.tolist()
+        going_on = []
+        for index, sentence in enumerate(active):
+            if self._is_done(sentence, best_open[index]):
+                continue
+            if n_tokens < self.limits[sentence]:
+                going_on.append(index)
+                continue
+            places = totals[index].isfinite().nonzero().flatten().tolist()
+            rows = [self._hypothesis(tokens, history, index * width + place) for place in places]
+            self.unended[sentence] = rows
+        return going_on
+
+    def _is_done(self, sentence: int, best_open: float) -> bool:
+        """Whether nothing is open, or what is open cannot be better than what has ended, however it goes on.
+
+        Its log-probability can only fall, and the longest penalty is the one that lifts its score most.
+        """
+        if best_open == float("-inf"):
+            return True
+        scores = sorted((hypothesis.score for hypothesis in self.ended[sentence]), reverse=True)
+        if len(scores) < self.n_best:
+            return False
+        return scores[self.n_best - 1] >= best_open / length_penalty(self.limits[sentence], self.alpha)
+
+    def _hypothesis(self, tokens: Tensor, history: Tensor, row: int) -> Hypothesis:
+        log_probs = tuple(history[row].tolist())
+        return Hypothesis(
+            tuple(tokens[row].tolist()), log_probs, sum(log_probs) / length_penalty(len(log_probs), self.alpha)
+        )
+
+
+def _ranked(hypotheses: list[Hypothesis]) -> list[Hypothesis]:
+    return sorted(hypotheses, key=lambda hypothesis: hypothesis.score, reverse=True)
