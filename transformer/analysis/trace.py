@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from zipfile import BadZipFile
 
 import numpy as np
 
@@ -171,7 +172,7 @@ def load_trace(path: str | Path) -> Trace:
                 read=None if sides["read"] is None else _tokens(sides["read"]),
             )
         return Trace(about["model"], about["step"], about["source_text"], Translation(**translation), **kinds)
-    except (OSError, KeyError, TypeError, ValueError) as error:
+    except (OSError, EOFError, BadZipFile, KeyError, TypeError, ValueError) as error:
         raise ValueError(f"{path} is not a trace saved by Roundtable: {error}.") from error
 
 

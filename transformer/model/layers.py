@@ -101,8 +101,8 @@ class DecoderLayer(nn.Module):
     ) -> Float[Tensor, "batch query d_model"]:
         """caches and watches: of self-attention and of cross-attention.
 
-        x may have several rows for each row of memory, side by side: hypotheses of one sentence. To cross-attention, where
-        no query sees another, they are so many queries of that sentence.
+        x may have several rows for each row of memory, side by side: hypotheses of one sentence. To cross-attention,
+        where no query sees another, they are so many queries of that sentence.
         """
 
         def attend_to_target(y: Tensor) -> Tensor:
