@@ -13,7 +13,7 @@ def hand_built_pattern(
 ) -> Float64[np.ndarray, "query key"]:
     """The pattern of a head that sees positions only, with W_Q = sharpness · M_k and W_K the identity.
 
-    Its score of key j for query i is sharpness · M_k PE(i) · PE(j) / √d_model: up to a factor, PE(i + k) · PE(j), which is
+    Its score of key j for query i is sharpness · M_k PE(i) · PE(j) / √d_model: a multiple of PE(i + k) · PE(j), and so
     highest at j = i + k.
     """
     table = sinusoidal(n_positions, d_model, base)

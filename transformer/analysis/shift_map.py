@@ -52,7 +52,7 @@ def fit_shift(table: Float[np.ndarray, "position d_model"], k: int) -> ShiftMap:
     fit, test = at[~touches], at[touches]
     if len(fit) < 3 or len(test) == 0:
         raise ValueError(
-            f"{len(table)} positions leave {len(fit)} pairs to fit a map that shifts by {k}, and {len(test)} to test it; "
+            f"{len(table)} positions leave {len(fit)} pairs to fit a map that shifts by {k}, and {len(test)} to test; "
             "at least 3 and 1 are needed."
         )
     x, y = table[fit], table[fit + k]
