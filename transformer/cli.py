@@ -136,8 +136,8 @@ class TraceCommand:
         if self.out is not None and self.out.suffix not in (".npz", ".csv"):
             raise ValueError(f"--out is {self.out}; allowed is a file that ends in .npz or .csv.")
         trace = load_checkpoint(self.checkpoint).trace(self.sentence, self.target)
-        print(f"{trace.target_text}\nlog-probability {trace.translation.log_prob:.2f}\n")
-        print(pattern_table(trace[self.kind], self.layer, self.head))
+        table = pattern_table(trace[self.kind], self.layer, self.head)
+        print(f"{trace.target_text}\nlog-probability {trace.translation.log_prob:.2f}\n\n{table}")
         if self.out is not None and self.out.suffix == ".npz":
             trace.save(self.out)
         elif self.out is not None:

@@ -152,8 +152,8 @@ class Trace:
 def load_trace(path: str | Path) -> Trace:
     """A trace from a file that Trace.save wrote. Raises ValueError, in one sentence, when it is not one."""
     try:
-        with np.load(path, allow_pickle=False) as file:
-            arrays = {name: file[name] for name in file.files}
+        with Path(path).open("rb") as file, np.load(file, allow_pickle=False) as stored:
+            arrays = {name: stored[name] for name in stored.files}
         about = json.loads(str(arrays["about"]))
         if about["format"] != FORMAT:
             raise ValueError(f"its format is {about['format']}, and this version reads {FORMAT}")
