@@ -14,6 +14,7 @@ RIGHT = {
     "reverse": lambda letters: list(reversed(letters)),
     "sort": sorted,
     "reverse-small": lambda letters: list(reversed(letters)),
+    "shift-3": lambda letters: [letters[place % 3] for place in range(len(letters))],
 }
 
 

@@ -47,7 +47,7 @@ def test_an_unknown_split_is_refused(split):
 
 
 def test_every_name_is_known():
-    assert CORPORA == ("copy", "reverse", "sort", "tatoeba", "multi30k")
+    assert CORPORA == ("copy", "reverse", "sort", "reverse-small", "shift-3", "tatoeba", "multi30k")
 
 
 def test_tatoeba_is_read_from_the_data_folder(tatoeba):

@@ -10,6 +10,7 @@ TASKS = {
     "reverse": lambda letters: letters[::-1],
     "sort": lambda letters: "".join(sorted(letters)),
     "reverse-small": lambda letters: letters[::-1],
+    "shift-3": lambda letters: (letters[:3] * len(letters))[: len(letters)],
 }
 LETTERS, LONGEST = 26, 16
 SMALLER = {"reverse-small": (10, 10)}
@@ -23,6 +24,8 @@ def algorithmic_splits(task: str, seed: int = 0) -> dict[str, Pairs]:
     Lengths are uniform over 1 to 16 as long as there are new strings of a length: no string is drawn twice, within a
     split or across splits, so all 26 strings of one letter and most of the 676 of two are used up.
     reverse-small has the letters a to j and lengths 1 to 10.
+    shift-3 repeats the first three letters to the length of the source: from the fourth on, every letter written is the
+    one three places back in the target, which the decoder's self-attention alone can find.
     """
     solve = TASKS[task]
     splits, start = {}, 0
