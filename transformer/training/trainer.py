@@ -1,23 +1,29 @@
 """Training: the loop, and everything that lets it stop anywhere and go on as if it had not."""
 
 import json
+import math
 import os
 import time
 from collections.abc import Callable, Iterator
-from contextlib import nullcontext
-from dataclasses import dataclass, field
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import torch
+from torch import Tensor, nn
 
+from transformer.checkpoint import read_config, write_config
 from transformer.config import ModelConfig, TrainConfig
 from transformer.folders import CheckpointError, replacing
 from transformer.model.transformer import Transformer
 from transformer.text.batches import Batch, Batches
+from transformer.training.distributed import ALONE, World
+from transformer.training.failures import Diverged
 from transformer.training.loss import Loss, batch_loss
+from transformer.training.metrics import METRICS_FILE, read_metrics
 from transformer.training.schedule import learning_rate
-from transformer.weights import named_weights, save_weights
+from transformer.weights import copy_weights, named_weights, save_weights
 
 EncodedPairs = list[tuple[list[int], list[int]]]
 
@@ -53,6 +59,18 @@ def choose_device() -> torch.device:
     return torch.device("mps" if torch.backends.mps.is_available() else "cpu")
 
 
+class _BatchLoss(nn.Module):
+    """The loss as a module's forward pass, which is where DistributedDataParallel looks."""
+
+    def __init__(self, model: Transformer) -> None:
+        super().__init__()
+        self.model = model
+
+    def forward(self, batch: Batch, label_smoothing: float) -> tuple[Tensor, Tensor]:
+        loss = batch_loss(self.model, batch, label_smoothing)
+        return loss.smoothed, loss.nll
+
+
 class Trainer:
     """Trains one model on encoded pairs and keeps everything about it in a checkpoint folder.
 
@@ -68,8 +86,9 @@ class Trainer:
         training: EncodedPairs,
         validation: EncodedPairs,
         device: torch.device | None = None,
+        world: World = ALONE,
     ) -> None:
-        self.folder, self.config = folder, train_config
+        self.folder, self.config, self.world = folder, train_config, world
         self.device = choose_device() if device is None else device
         fitting = _fitting(training, model_config)
         self.n_left_out = len(training) - len(fitting)
@@ -88,60 +107,86 @@ class Trainer:
         self.progress = Progress()
         if (folder / "state.pt").exists():
             self._load_state()
+        self._shared_loss = world.share(_BatchLoss(self.model))
 
     def run(
         self,
         report: Callable[[dict[str, Any]], None] = lambda line: None,
         should_stop: Callable[[], bool] = lambda: False,
     ) -> bool:
-        """Train until the planned steps are done (True) or should_stop says so between steps (False); save at the end.
+        """Train until the planned steps are done (True) or should_stop says so (False); save at the end.
 
-        report is given every line that goes to metrics.jsonl.
+        should_stop is asked between steps and between batches of a validation; report is given every line that goes to
+        metrics.jsonl. Raises Diverged, and saves nothing more, when the loss is no number any more.
         """
         config, progress = self.config, self.progress
         stream = self._stream()
         started, tokens_before = time.perf_counter(), progress.n_tokens
-        with (self.folder / "metrics.jsonl").open("a", encoding="utf-8") as metrics:
+        owes_validation, saved = self._owes_validation(), (self.folder / "state.pt").exists()
+        path = self.folder / METRICS_FILE if self.world.leads else Path(os.devnull)
+        with path.open("a", encoding="utf-8") as metrics:
 
             def log(**line: Any) -> None:
                 metrics.write(json.dumps({"step": progress.step, **line}) + "\n")
                 metrics.flush()
                 report({"step": progress.step, **line})
 
-            while progress.step < config.steps and not should_stop():
+            while True:
+                paused = time.perf_counter()
+                if owes_validation:
+                    validation_nll = self.validate(should_stop)
+                    if validation_nll is None:
+                        break
+                    log(validation_nll=validation_nll)
+                    owes_validation = False
+                if not saved and progress.step % config.save_every == 0:
+                    self.save()
+                    saved = True
+                if progress.step >= config.steps or self.world.any(should_stop()):
+                    break
+                started += time.perf_counter() - paused
                 rate = self._step([next(stream) for _ in range(config.accumulate)])
-                last = progress.step == config.steps
+                saved, last = False, progress.step == config.steps
                 if progress.step % config.log_every == 0 or last:
                     seconds = time.perf_counter() - started
                     speed = (progress.n_tokens - tokens_before) / seconds
                     log(**self._averages(), lr=rate, n_tokens=progress.n_tokens, tokens_per_second=round(speed, 1))
                     progress.window = Window()
                     started, tokens_before = time.perf_counter(), progress.n_tokens
-                if progress.step % config.validate_every == 0 or last:
-                    log(validation_nll=self.validate())
-                if progress.step % config.save_every == 0:
-                    self.save()
-        self.save()
-        return progress.step == config.steps
+                owes_validation = progress.step % config.validate_every == 0 or last
+        if not saved:
+            self.save()
+        return progress.step >= config.steps and not owes_validation
 
-    def validate(self) -> float:
-        """Mean negative log-likelihood of a validation token, in nats, without smoothing or dropout."""
+    def validate(self, should_stop: Callable[[], bool] = lambda: False) -> float | None:
+        """Mean negative log-likelihood of a validation token, in nats, without smoothing or dropout.
+
+        None if should_stop said so on the way; processes that share a run do not ask it.
+        """
         self.model.eval()
         nll, n_tokens = 0.0, 0
         with torch.inference_mode():
-            for indices in self.validation.epoch(0):
+            for indices in self.validation.epoch(0)[self.world.rank :: self.world.size]:
+                if self.world.alone and should_stop():
+                    return None
                 loss = self._loss(self.validation.batch(indices), label_smoothing=0.0)
                 nll += float(loss.nll)
                 n_tokens += loss.n_tokens
+        nll, n_tokens = self.world.sum(nll, n_tokens)
         return nll / max(1, n_tokens)
 
     def save(self) -> None:
-        """Write steps/N.safetensors, model.safetensors and, last, state.pt, each replaced in one step."""
+        """Write steps/N.safetensors, model.safetensors, config.json's step and, last, state.pt, each in one step."""
+        if not self.world.leads:
+            return
         weights = named_weights(self.model)
         steps = self.folder / "steps"
         steps.mkdir(exist_ok=True)
         save_weights(weights, steps / f"{self.progress.step}.safetensors")
         save_weights(weights, self.folder / "model.safetensors")
+        if (self.folder / "config.json").exists():
+            config = replace(read_config(self.folder), weights="last", step=self.progress.step)
+            write_config(self.folder, config)
         state = {
             "model": weights,
             "optimizer": self.optimizer.state_dict(),
@@ -170,12 +215,18 @@ class Trainer:
         self.model.train()
         self.optimizer.zero_grad(set_to_none=True)
         n_tokens = sum(batch.n_target_tokens for batch in batches)
-        window = self.progress.window
-        for batch in batches:
-            loss = self._loss(batch, self.config.label_smoothing)
-            (loss.smoothed / n_tokens).backward()
-            window.nll += float(loss.nll)
-            window.smoothed += float(loss.smoothed.detach())
+        window, world = self.progress.window, self.world
+        world.reseed(self.config.seed, self.progress.step)
+        for index, batch in enumerate(batches):
+            part, counts = world.part_of(batch)
+            with world.summing(self._shared_loss, last=index == len(batches) - 1):
+                with self._autocast():
+                    smoothed, nll = self._shared_loss(part.to(self.device), self.config.label_smoothing)
+                # The mean over processes, which is what gradients meet in, times their number is their sum.
+                (smoothed * (counts * world.size) / n_tokens).backward()
+            nll, smoothed = world.sum(counts * float(nll), counts * float(smoothed.detach()))
+            window.nll += nll
+            window.smoothed += smoothed
         longest = self.config.clip_norm or float("inf")
         window.grad_norm += float(torch.nn.utils.clip_grad_norm_(self.model.parameters(), longest))
         window.n_tokens += n_tokens
@@ -191,14 +242,30 @@ class Trainer:
         return rate
 
     def _loss(self, batch: Batch, label_smoothing: float) -> Loss:
+        with self._autocast():
+            return batch_loss(self.model, batch.to(self.device), label_smoothing)
+
+    def _autocast(self) -> AbstractContextManager[Any]:
         half = self.config.precision == "bfloat16" or (
             self.config.precision == "auto" and self.device.type == "cuda"
         )
-        with torch.autocast(self.device.type, torch.bfloat16) if half else nullcontext():
-            return batch_loss(self.model, batch.to(self.device), label_smoothing)
+        return torch.autocast(self.device.type, torch.bfloat16) if half else nullcontext()
+
+    def _owes_validation(self) -> bool:
+        """Whether a stop came in the middle of the validation that belongs to this step."""
+        step, config = self.progress.step, self.config
+        if step == 0 or not (step % config.validate_every == 0 or step >= config.steps):
+            return False
+        lines = read_metrics(self.folder)
+        return all("validation_nll" not in line or line["step"] != step for line in lines)
 
     def _averages(self) -> dict[str, float]:
         window = self.progress.window
+        if not math.isfinite(window.smoothed):
+            raise Diverged(
+                f"The loss became {window.smoothed} before step {self.progress.step}: training diverged. "
+                "Choose a smaller lr_factor, a longer warmup, or clip_norm, and start anew."
+            )
         return {
             "nll": window.nll / window.n_tokens,
             "smoothed": window.smoothed / window.n_tokens,
@@ -209,18 +276,20 @@ class Trainer:
         path = self.folder / "state.pt"
         try:
             state = torch.load(path, map_location="cpu", weights_only=True)
+            weights, optimizer = state["model"], state["optimizer"]
         except Exception as error:
-            raise CheckpointError(f"{path} cannot be read, so this run cannot go on: {error}.") from error
-        with torch.no_grad():
-            for name, parameter in named_weights(self.model).items():
-                parameter.copy_(state["model"][name])
-        self.optimizer.load_state_dict(state["optimizer"])
+            reason = (str(error) or type(error).__name__).splitlines()[0].rstrip(".")
+            raise CheckpointError(f"{path} cannot be read, so this run cannot go on: {reason}.") from error
+        copy_weights(weights, self.model, path)
+        self.optimizer.load_state_dict(optimizer)
         torch.set_rng_state(state["random"])
         if state["random_cuda"]:
             torch.cuda.set_rng_state_all(state["random_cuda"])
         window = Window(**state["progress"].pop("window"))
         self.progress = Progress(**state["progress"], window=window)
-        _cut_metrics(self.folder / "metrics.jsonl", self.progress.step)
+        if self.world.leads:
+            _cut_metrics(self.folder / METRICS_FILE, self.progress.step)
+            _remove_half_written(self.folder)
 
 
 def saved_steps(folder: Path) -> list[Path]:
@@ -233,6 +302,13 @@ def _fitting(pairs: EncodedPairs, config: ModelConfig) -> EncodedPairs:
     if config.positions != "learned":
         return pairs
     return [pair for pair in pairs if max(len(pair[0]), len(pair[1])) < config.max_length]
+
+
+def _remove_half_written(folder: Path) -> None:
+    """What a process left behind that was killed while it saved."""
+    for pattern in ("state.pt.*.tmp", "model.safetensors.*.tmp", f"{METRICS_FILE}.*.tmp", "steps/*.tmp"):
+        for path in folder.glob(pattern):
+            path.unlink(missing_ok=True)
 
 
 def _cut_metrics(path: Path, step: int) -> None:
