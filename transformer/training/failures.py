@@ -12,11 +12,11 @@ _LITTLE = 2**20
 _ADVICE = "choose a smaller batch_tokens, fewer layers or a smaller d_model"
 
 
-class Diverged(ValueError):
+class DivergenceError(ValueError):
     """The loss is no number any more."""
 
 
-class RunFailed(ValueError):
+class RunError(ValueError):
     """A run ended before its time; the message is what its status says."""
 
 

@@ -1,4 +1,4 @@
-"""Locks that live exactly as long as whoever holds them: flock on a file, freed by the kernel whatever ends the process.
+"""Locks that live exactly as long as whoever holds them: flock on a file, freed by the kernel whatever ends a process.
 
 A run's lock is held by the process that trains it, a device's lock by the run that uses it. Linux and macOS.
 """
@@ -128,7 +128,7 @@ def _try(descriptor: int) -> bool:
 
 
 def _wait(descriptor: int, path: Path, should_stop: Callable[[], bool], waits: Callable[[str], None]) -> bool:
-    # The kernel's own queue is fair and a loop of tries is not; in a thread, because a signal does not always end a wait.
+    # The kernel's own queue is fair and a loop of tries is not; in a thread, since a signal does not always end a wait.
     waiter = threading.Thread(target=_queue, args=(os.dup(descriptor),), daemon=True)
     waiter.start()
     told = None

@@ -19,7 +19,7 @@ from transformer.folders import CheckpointError, replacing
 from transformer.model.transformer import Transformer
 from transformer.text.batches import Batch, Batches
 from transformer.training.distributed import ALONE, World
-from transformer.training.failures import Diverged
+from transformer.training.failures import DivergenceError
 from transformer.training.loss import Loss, batch_loss
 from transformer.training.metrics import METRICS_FILE, read_metrics
 from transformer.training.schedule import learning_rate
@@ -117,7 +117,7 @@ class Trainer:
         """Train until the planned steps are done (True) or should_stop says so (False); save at the end.
 
         should_stop is asked between steps and between batches of a validation; report is given every line that goes to
-        metrics.jsonl. Raises Diverged, and saves nothing more, when the loss is no number any more.
+        metrics.jsonl. Raises DivergenceError, and saves nothing more, when the loss is no number any more.
         """
         config, progress = self.config, self.progress
         stream = self._stream()
@@ -262,7 +262,7 @@ class Trainer:
     def _averages(self) -> dict[str, float]:
         window = self.progress.window
         if not math.isfinite(window.smoothed):
-            raise Diverged(
+            raise DivergenceError(
                 f"The loss became {window.smoothed} before step {self.progress.step}: training diverged. "
                 "Choose a smaller lr_factor, a longer warmup, or clip_norm, and start anew."
             )
