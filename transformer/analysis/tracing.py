@@ -50,6 +50,22 @@ def trace_pair(
         text = tokenizer.decode(written)
     else:
         written, text = _encode(tokenizer, target, "target"), target
+    generated = target is None
+    return trace_ids(checkpoint, (sentence, text), source, written, generated=generated, interventions=interventions)
+
+
+def trace_ids(
+    checkpoint: "Checkpoint",
+    texts: tuple[str, str],
+    source: Sequence[int],
+    written: Sequence[int],
+    *,
+    generated: bool,
+    interventions: Sequence[Hook] = (),
+) -> Trace:
+    """The trace of a source and a target as ids, both with EOS; `texts` are the two as a person reads them."""
+    model, tokenizer = checkpoint.model, checkpoint.tokenizer
+    sentence, text = texts
     read = [BOS, *written[:-1]]
     capture = Capture(_TRACED)
     with torch.inference_mode():
@@ -63,7 +79,7 @@ def trace_pair(
         model=checkpoint.name,
         step=checkpoint.config.step,
         source_text=sentence,
-        translation=Translation(text, target is None, log_probs, sum(log_probs) / length_penalty(len(written), 0.6)),
+        translation=Translation(text, generated, log_probs, sum(log_probs) / length_penalty(len(written), 0.6)),
         encoder=_encoder(capture, checkpoint, source),
         decoder=_attention("decoder", capture, checkpoint, mask=causal, keys=_tokens(tokenizer, read), **sides),
         cross=_attention("cross", capture, checkpoint, mask=full, keys=_tokens(tokenizer, source), **sides),
