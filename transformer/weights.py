@@ -37,7 +37,15 @@ def load_weights(model: nn.Module, path: Path) -> None:
 
     Raises CheckpointError, naming the weight, when one is missing, unknown, or of another shape.
     """
-    weights, parameters = read_weights(path), named_weights(model)
+    copy_weights(read_weights(path), model, path)
+
+
+def copy_weights(weights: dict[str, Tensor], model: nn.Module, path: Path) -> None:
+    """Copy named weights into the model, in its precision; `path` is where they were read.
+
+    Raises CheckpointError, naming the weight, when one is missing, unknown, or of another shape.
+    """
+    parameters = named_weights(model)
     for name in [*parameters, *weights]:
         if name not in weights:
             raise CheckpointError(f"{path} has no weight {name!r}, which the model in config.json needs.")
@@ -52,7 +60,7 @@ def load_weights(model: nn.Module, path: Path) -> None:
 
 
 def average_weights(paths: Sequence[Path]) -> dict[str, Tensor]:
-    """The mean of several files' weights, summed in float64 and given in their own precision (§6.1).
+    """The mean of several files' weights, summed in float64 and given in float32, or float64 where they are (§6.1).
 
     Raises CheckpointError when there is no file, or the files do not hold the same weights.
     """
@@ -66,4 +74,6 @@ def average_weights(paths: Sequence[Path]) -> dict[str, Tensor]:
             raise CheckpointError(f"{path} and {paths[0]} do not hold the same weights and cannot be averaged.")
         for name, weight in weights.items():
             total[name] += weight
-    return {name: (weight / len(paths)).to(first[name].dtype) for name, weight in total.items()}
+    # Not in half precision: the mean of weights that fit into it seldom does.
+    kept = {name: torch.promote_types(weight.dtype, torch.float32) for name, weight in first.items()}
+    return {name: (weight / len(paths)).to(kept[name]) for name, weight in total.items()}

@@ -74,8 +74,8 @@ class _BatchLoss(nn.Module):
 class Trainer:
     """Trains one model on encoded pairs and keeps everything about it in a checkpoint folder.
 
-    If the folder holds state.pt, training goes on from there, bit by bit as if it had never stopped (on the CPU, with as
-    many threads). Pairs longer than a learned position table are left out; `n_left_out` says how many.
+    If the folder holds state.pt, training goes on from there, bit by bit as if it had never stopped (on the CPU, with
+    as many threads). Pairs longer than a learned position table are left out; `n_left_out` says how many.
     """
 
     def __init__(
@@ -187,6 +187,9 @@ class Trainer:
         if (self.folder / "config.json").exists():
             config = replace(read_config(self.folder), weights="last", step=self.progress.step)
             write_config(self.folder, config)
+        # Before the state: a run that is killed once that is there and was its last never comes here again.
+        for path in saved_steps(self.folder)[: -self.config.keep]:
+            path.unlink()
         state = {
             "model": weights,
             "optimizer": self.optimizer.state_dict(),
@@ -197,8 +200,6 @@ class Trainer:
         }
         with replacing(self.folder / "state.pt") as temporary:
             torch.save(state, temporary)
-        for path in saved_steps(self.folder)[: -self.config.keep]:
-            path.unlink()
 
     def _stream(self) -> Iterator[Batch]:
         """Batches from where training stands, epoch after epoch."""
