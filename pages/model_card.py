@@ -1,0 +1,26 @@
+"""Model card: what the chosen model was trained on, under which licence, how good it is, and where its limits are."""
+
+import streamlit as st
+
+from transformer.folders import find_checkpoint
+from ui.sidebar import NO_MODEL, Request, describe
+from ui.state import about, enter_through_app
+
+
+def show() -> None:
+    request: Request | None = st.session_state.request
+    st.title("Model card", anchor=False)
+    if request is None:
+        st.info(NO_MODEL)
+        return
+    card = find_checkpoint(request.model) / "README.md"
+    if card.exists():
+        st.markdown(card.read_text("utf-8"), width=760)
+        return
+    corpus = about(request.model).get("corpus") or {}
+    st.markdown(f"**{request.model}** has no card. Its config.json says: {describe(request.model)}.")
+    st.table({field.title(): str(corpus.get(field, "")) for field in ("name", "licence", "attribution")})
+
+
+if __name__ == "__main__":
+    enter_through_app()

@@ -1,0 +1,185 @@
+"""Figures: pure functions from what was measured to Plotly. They know nothing of a page.
+
+Plotly reads labels as HTML and merges equal category names, so a heat map here has numeric axes, with escaped labels
+as tick texts. It lies on a second pair of axes that is not drawn and whose tick texts are what hovering says: n + m
+texts, where a text for every cell would be n × m.
+"""
+
+import unicodedata
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from transformer.analysis.attention import Attention
+from ui.theme import MASKED_FILL, MASKED_LINE, WEIGHTS, colour_scale
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
+
+AXIS_TITLES = {
+    "encoder": ("query: source token that attends", "key: source token attended to"),
+    "decoder": ("query: token being written", "key: token read so far, attended to"),
+    "cross": ("query: token being written", "key: source token attended to"),
+}
+
+_LONGEST_LABEL = 22  # in widths of a Latin letter
+_LETTER = 7.2  # all from here on in pixels
+_LARGEST_CELL, _SMALLEST_CELL, _SMALLEST_STEP = 56.0, 2.0, 11.0
+_TITLE, _RIGHT, _BOTTOM = 30, 84, 14
+
+
+def escape(text: str) -> str:
+    """Text that Plotly shows as it is, tags and entities included."""
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def shorten(text: str, longest: int = _LONGEST_LABEL) -> str:
+    """At most `longest` letters wide; a wide character (CJK, emoji) counts twice."""
+    if _width(text) <= longest:
+        return text
+    end = max(end for end in range(len(text)) if end == 1 or _width(text[:end]) < longest)
+    return text[:end] + "…"
+
+
+def head_figure(attention: Attention, layer: int, head: int, width: int = 640) -> "go.Figure":
+    """One head as a heat map, queries down and keys across, as large as fits into `width` pixels.
+
+    Cells are square, 2 to 56 pixels wide; where they are narrower than a label is high, every second or later token has
+    one. Masked cells are empty under a hatch. Hovering reads "query 'x' attends to key 'y': 0.123", with the token that
+    the decoder had read at that row.
+    """
+    import plotly.graph_objects as go
+
+    n_query, n_key = attention.mask.shape
+    rows, columns = (tuple(map(shorten, side.labels)) for side in (attention.queries, attention.keys))
+    widest_row, widest_column = (max(map(_width, labels), default=0) * _LETTER for labels in (rows, columns))
+    left = _TITLE + 18 + widest_row
+    cell = float(np.clip((width - left - _RIGHT) / max(n_key, 1), _SMALLEST_CELL, _LARGEST_CELL))
+    upright = widest_column > cell
+    top = _TITLE + 12 + (widest_column if upright else 18)
+    query_title, key_title = AXIS_TITLES[attention.kind]
+    between_cells = 1 if cell > 12 else 0
+    heat_map = go.Heatmap(
+        z=np.where(attention.mask, attention.pattern[layer, head], np.nan).astype(np.float32),
+        zmin=0,
+        zmax=1,
+        colorscale=colour_scale(WEIGHTS),
+        colorbar=_colour_bar(cell * n_query),
+        xaxis="x2",
+        yaxis="y2",
+        xgap=between_cells,
+        ygap=between_cells,
+        hoverongaps=False,
+        hovertemplate="query %{y}<br>attends to key %{x}: <b>%{z:.3f}</b><extra></extra>",
+    )
+    return go.Figure([_masked_region(attention.mask), heat_map]).update_layout(
+        width=round(left + cell * n_key + _RIGHT),
+        height=round(top + cell * n_query + _BOTTOM),
+        margin={"l": left, "r": _RIGHT, "t": top, "b": _BOTTOM, "autoexpand": False},
+        plot_bgcolor="rgba(0, 0, 0, 0)",
+        hoverlabel={"align": "left"},
+        xaxis=_axis(columns, key_title, cell) | {"side": "top", "tickangle": -90 if upright else 0},
+        yaxis=_axis(rows, query_title, cell) | {"range": [n_query - 0.5, -0.5]},
+        xaxis2=_hover_axis("x", map(_quoted, attention.keys.labels)),
+        yaxis2=_hover_axis("y", _query_texts(attention)),
+    )
+
+
+def describe_head(attention: Attention, layer: int, head: int) -> str:
+    """The same head in words, for those who do not see the picture."""
+    weights = attention.pattern[layer, head]
+    row, column = np.unravel_index(np.argmax(weights), weights.shape)
+    query, key = attention.queries.labels[row], attention.keys.labels[column]
+    return (
+        f"Heat map of attention weights, {len(attention.queries)} queries by {len(attention.keys)} keys. "
+        f"The strongest is from query {query} to key {key}: {weights[row, column]:.3f}."
+    )
+
+
+def _axis(labels: Sequence[str], title: str, cell: float) -> dict[str, Any]:
+    places = list(range(0, len(labels), max(1, int(np.ceil(_SMALLEST_STEP / cell)))))
+    fits = _LETTER * len(title) < cell * len(labels)
+    return {
+        "title": {"text": title if fits else title.split(":")[0], "standoff": 10},
+        "tickmode": "array",
+        "tickvals": places,
+        "ticktext": [escape(labels[place]) for place in places],
+        "tickfont": {"size": float(np.clip(cell * 0.6, 9, 14))},
+        "range": [-0.5, len(labels) - 0.5],
+        "ticks": "",
+        "showgrid": False,
+        "zeroline": False,
+    }
+
+
+def _hover_axis(twin: str, texts: Iterable[str]) -> dict[str, Any]:
+    texts = list(texts)
+    return {
+        "overlaying": twin,
+        "matches": twin,
+        "anchor": {"x": "y2", "y": "x2"}[twin],
+        "tickmode": "array",
+        "tickvals": list(range(len(texts))),
+        "ticktext": texts,
+        "showticklabels": False,
+        "ticks": "",
+        "showgrid": False,
+        "zeroline": False,
+    }
+
+
+def _query_texts(attention: Attention) -> Iterable[str]:
+    if attention.read is None:
+        return map(_quoted, attention.queries.labels)
+    rows = zip(attention.queries.labels, attention.read.labels, strict=True)
+    return (f"{_quoted(written)}, having read {_quoted(read)}," for written, read in rows)
+
+
+def _colour_bar(height: float) -> dict[str, Any]:
+    return {
+        "title": {"text": "weight", "side": "top"},
+        "tickvals": [0, 0.25, 0.5, 0.75, 1],
+        "thickness": 12,
+        "outlinewidth": 0,
+        "xpad": 14,
+        "ypad": 0,
+        "y": 1,
+        "yanchor": "top",
+        "len": max(1.0, 120 / height) if height else 1.0,
+    }
+
+
+def _masked_region(mask: np.ndarray) -> Any:
+    """A hatch over the cells where no attention is possible; one rectangle for each run of masked keys."""
+    import plotly.graph_objects as go
+
+    x: list[float | None] = [None]
+    y: list[float | None] = [None]
+    for row, allowed in enumerate(mask):
+        edges = np.flatnonzero(np.diff(np.concatenate([[True], allowed, [True]]))) - 0.5
+        for first, last in edges.reshape(-1, 2).tolist():
+            x += [first, last, last, first, first, None]
+            y += [row - 0.5, row - 0.5, row + 0.5, row + 0.5, row - 0.5, None]
+    return go.Scatter(
+        x=x,
+        y=y,
+        mode="none",
+        fill="toself",
+        fillpattern={"shape": "/", "size": 7, "solidity": 0.18, "fgcolor": MASKED_LINE, "bgcolor": MASKED_FILL},
+        hoveron="fills",
+        hoverinfo="text",
+        text="masked: the query may not attend here",
+        showlegend=False,
+    )
+
+
+def _quoted(label: str) -> str:
+    # An isolate keeps a right-to-left token from turning the rest of the line around.
+    return f"'\u2068{escape(label)}\u2069'"
+
+
+def _width(text: str) -> int:
+    """In widths of a Latin letter."""
+    shown = (character for character in text if not unicodedata.combining(character))
+    return sum(2 if unicodedata.east_asian_width(character) in "WF" else 1 for character in shown)

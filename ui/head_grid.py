@@ -1,0 +1,98 @@
+"""All heads at once, layers down and heads across, on one small canvas (ui/head_grid.js, ui/head_grid.css).
+
+The browser gets one byte a pixel. Long sentences are pooled by maximum to at most 32 pixels a side, because a mean
+would hide the single bright cell that one looks for; the tooltip says so, and the opened head shows every number.
+"""
+
+import json
+import struct
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import streamlit as st
+from streamlit.components.v2 import component
+
+from transformer.analysis.attention import Attention
+from ui.theme import KIND_COLOURS, KIND_NAMES, WEIGHTS, lookup_table
+
+MASKED = 255
+FULL = 254  # weights from 0 to 1 are the bytes from 0 to FULL
+
+_HTML = """
+<div class="grid" tabindex="0" role="application" aria-roledescription="grid of attention heads">
+  <canvas aria-hidden="true"></canvas>
+  <div class="labels" aria-hidden="true"></div>
+  <div class="hovered" hidden></div>
+  <div class="selected"></div>
+  <div class="tip" hidden></div>
+  <div class="live" aria-live="polite"></div>
+</div>
+<div class="legend"></div>
+"""
+
+
+def _file(name: str) -> str:
+    return (Path(__file__).parent / name).read_text(encoding="utf-8")
+
+
+_component = component("roundtable.head_grid", html=_HTML, css=_file("head_grid.css"), js=_file("head_grid.js"))
+
+
+def head_grid(
+    attention: Attention, selected: tuple[int, int], on_open: Callable[[int, int], None], key: str = "head_grid"
+) -> None:
+    """Draw every head. A click, Enter or an arrow key calls on_open(layer, head) before the page runs again.
+
+    Both `selected`, which is outlined, and what on_open is given are indices along the first two axes.
+    """
+
+    def opened() -> None:
+        places = zip(st.session_state[key].opened, attention.pattern.shape, strict=False)
+        layer, head = (min(max(int(at), 0), length - 1) for at, length in places)
+        on_open(layer, head)
+
+    data = payload(attention, selected)
+    _component(data=data, key=key, on_opened_change=opened, on_page_width_change=lambda: None)
+
+
+def page_width(key: str = "head_grid", otherwise: int = 980) -> int:
+    """Pixels that the page has across, as the grid last measured them in the browser."""
+    state = st.session_state.get(key) or {}
+    return int(state.get("page_width") or otherwise)
+
+
+def payload(attention: Attention, selected: tuple[int, int]) -> bytes:
+    """What the browser gets: the header's length (uint32, little-endian), the header (JSON), one byte a pixel."""
+    pixels, step = pool(attention.pattern, attention.mask, 32 if len(attention.heads) <= 12 else 24)
+    header = {
+        "kind": KIND_NAMES[attention.kind],
+        "colour": KIND_COLOURS[attention.kind],
+        "layers": attention.layers,
+        "heads": attention.heads,
+        "queries": attention.queries.labels,
+        "keys": attention.keys.labels,
+        "shape": pixels.shape[2:],
+        "step": step,
+        "selected": selected,
+        "palette": lookup_table(WEIGHTS, FULL + 1).tobytes().hex(),
+        "masked": bool((pixels == MASKED).any()),
+    }
+    text = json.dumps(header).encode()
+    return struct.pack("<I", len(text)) + text + pixels.tobytes()
+
+
+def pool(pattern: np.ndarray, mask: np.ndarray, limit: int) -> tuple[np.ndarray, tuple[int, int]]:
+    """Weights as bytes (layer, head, row, column) with at most `limit` rows and columns, and tokens a pixel each way.
+
+    A pixel holds the largest weight of its tokens, and is MASKED only where all of them are. A weight that is not a
+    number counts as 0 here.
+    """
+    n_query, n_key = pattern.shape[2:]
+    step = -(-n_query // limit), -(-n_key // limit)
+    if step != (1, 1):
+        rows, columns = range(0, n_query, step[0]), range(0, n_key, step[1])
+        pattern = np.fmax.reduceat(np.fmax.reduceat(pattern, rows, axis=2), columns, axis=3)
+        mask = np.logical_or.reduceat(np.logical_or.reduceat(mask, rows, axis=0), columns, axis=1)
+    weights = np.clip(np.nan_to_num(pattern, nan=0.0), 0, 1)
+    return np.where(mask, np.rint(weights * FULL), MASKED).astype(np.uint8), step

@@ -1,0 +1,97 @@
+"""What outlives one run of a page: loaded checkpoints, traces, and what is known of a checkpoint without loading it.
+
+Everything heavy is imported inside these functions, after the first paint. Results are shared by all sessions and must
+not be changed.
+"""
+
+import json
+import runpy
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import streamlit as st
+
+from transformer.analysis.attention import Attention
+from transformer.analysis.trace import KINDS, Trace
+from transformer.folders import find_checkpoint
+
+if TYPE_CHECKING:
+    from transformer.checkpoint import Checkpoint
+
+MAX_PIECES = 800  # attention grows with the square: 3 layers of 4 heads on 800 × 800 tokens are 31 MB a kind
+
+
+def enter_through_app() -> None:
+    """Run app.py in place of a page's file; app.py then shows that page.
+
+    Streamlit takes pages/ beside app.py for pages of the old kind until app.py has called st.navigation once. When the
+    very first visit to a server is a link to a page, it therefore runs the page's file alone.
+    """
+    runpy.run_path(str(Path(__file__).parents[1] / "app.py"))
+
+
+def about(name: str) -> dict[str, Any]:
+    """What config.json of a checkpoint says, {} where it cannot be read. Loads no weights."""
+    try:
+        return json.loads((find_checkpoint(name) / "config.json").read_text("utf-8"))
+    except (OSError, ValueError):
+        return {}
+
+
+def load(name: str) -> "Checkpoint":
+    """A checkpoint by name, loaded once, and again when its weights on disk have changed. Raises CheckpointError."""
+    return _load(name, _stamp(name))
+
+
+def encoder_attention(name: str, sentence: str) -> Attention:
+    """The encoder's attention alone, which needs no translation. Raises ValueError for what the model cannot take."""
+    return _encoder_attention(name, _stamp(name), sentence)
+
+
+def trace(name: str, sentence: str, target: str | None) -> Trace:
+    """The trace of a sentence with a target, None for the model's own. Raises ValueError for what it cannot take."""
+    return _trace(name, _stamp(name), sentence, target)
+
+
+def _stamp(name: str) -> int:
+    path = find_checkpoint(name) / "model.safetensors"
+    return path.stat().st_mtime_ns if path.exists() else 0
+
+
+@st.cache_resource(max_entries=3, show_spinner=False)
+def _load(name: str, stamp: int) -> "Checkpoint":
+    import torch
+
+    from transformer.checkpoint import load_checkpoint
+
+    # Decoding is thousands of small steps, each with a barrier for all threads: beside a training run on the same cores
+    # a translation with 2 threads took 30 s, with one 0.7 s. On an idle machine one thread is no slower at these sizes.
+    torch.set_num_threads(1)
+    return load_checkpoint(name)
+
+
+@st.cache_resource(max_entries=8, show_spinner=False)
+def _encoder_attention(name: str, stamp: int, sentence: str) -> Attention:
+    from transformer.analysis.tracing import trace_encoder
+
+    checkpoint = _load(name, stamp)
+    _check_length(checkpoint, sentence, "sentence")
+    return replace(trace_encoder(checkpoint, sentence), scores=None)
+
+
+# cache_resource, because cache_data would unpickle megabytes at every click.
+@st.cache_resource(max_entries=4, show_spinner=False)
+def _trace(name: str, stamp: int, sentence: str, target: str | None) -> Trace:
+    checkpoint = _load(name, stamp)
+    _check_length(checkpoint, sentence, "sentence")
+    if target is not None:
+        _check_length(checkpoint, target, "target")
+    traced = checkpoint.trace(sentence, target)
+    return replace(traced, **{kind: replace(traced[kind], scores=None) for kind in KINDS})
+
+
+def _check_length(checkpoint: "Checkpoint", text: str, what: str) -> None:
+    n_pieces = len(checkpoint.tokenizer.encode(text))
+    if n_pieces > MAX_PIECES:
+        raise ValueError(f"The {what} has {n_pieces:,} pieces, and the maps show at most {MAX_PIECES}: shorten it.")
