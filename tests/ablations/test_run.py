@@ -1,0 +1,108 @@
+"""A family in miniature: trained, measured, interrupted, resumed, and left alone once it is finished."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from transformer.ablations import run
+from transformer.ablations.positions import ENCODINGS, PARTS, Part
+from transformer.ablations.run import train_positions
+from transformer.ablations.table import TABLE, read_rows
+from transformer.checkpoint import load_checkpoint
+from transformer.config import ModelConfig, TrainConfig
+from transformer.folders import CheckpointError, list_checkpoints
+from transformer.presets import Preset
+from transformer.text.corpora import Corpus
+from transformer.training.trainer import Trainer
+
+PAIRS = [(" ".join(x), " ".join(reversed(x))) for x in ("abc", "de", "f", "ghi", "jkl", "mno", "pqr", "st")]
+LONG = ("a b c a b", "b a c b a")
+PRESET = Preset(
+    ModelConfig(d_model=8, d_ff=8, n_heads=2, n_encoder_layers=1, n_decoder_layers=1, max_length=32),
+    TrainConfig(steps=3, batch_tokens=12, vocab_size=301, warmup=2, save_every=1, log_every=1),
+)
+
+
+def small_part(seeds: tuple[int, ...], fitted_table: bool) -> Part:
+    return replace(
+        PARTS["copy"],
+        name="small",
+        preset=PRESET,
+        corpus=lambda notify: Corpus(
+            "small", "free", "us", 0, ("a", "b"), {"train": PAIRS, "validation": PAIRS[:4], "test": [*PAIRS[:4], LONG]}
+        ),
+        seeds=seeds,
+        trained_to=3,
+        edges=((1, 3), (4, 6)),
+        judged=None,
+        fitted_table=fitted_table,
+    )
+
+
+@pytest.fixture(autouse=True)
+def checkpoints(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("ROUNDTABLE_CHECKPOINTS", str(tmp_path))
+    return tmp_path
+
+
+def to_the_end(trainer: Trainer) -> bool:
+    return trainer.run()
+
+
+def test_length_families_are_measured_on_every_length(checkpoints: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(run, "PARTS", {"small": small_part((1, 2), fitted_table=True)})
+    assert train_positions(["small"], to_the_end, notify=lambda text: None)
+    rows = read_rows(checkpoints / TABLE)
+    assert [(row.encoding, row.seed) for row in rows[::2]] == [(name, seed) for seed in (1, 2) for name in ENCODINGS]
+    assert {(row.trained_to, row.steps, row.unit) for row in rows} == {(3, 3, "letters")}
+    assert all(row.target_tokens > 0 for row in rows)
+    by_length = {(row.encoding, row.shortest): row for row in rows if row.seed == 1}
+    assert by_length["sinusoidal", 4].n_pairs == 1
+    assert by_length["learned", 4].n_pairs == 0
+    assert by_length["learned", 4].n_too_long == 1
+    assert by_length["learned", 1].n_pairs == 4
+    assert "small-learned-1" not in list_checkpoints()
+    assert load_checkpoint(checkpoints / "positions" / "small-learned-1").config.model.max_length == 4
+
+
+def test_the_shipped_five_get_scores_visits_and_half_precision(checkpoints: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(run, "PARTS", {"small": small_part((1,), fitted_table=False)})
+    assert train_positions(["small"], to_the_end, notify=lambda text: None)
+    assert sorted(list_checkpoints()) == sorted(f"positions-{name}" for name in ENCODINGS)
+    folder = checkpoints / "positions-learned"
+    evaluation = json.loads((folder / "evaluation.json").read_text())
+    assert evaluation["small test"]["perplexity"] > 1
+    assert evaluation["position_visits"]["texts"][:5] == [16, 16, 14, 10, 0]
+    assert (folder / "model.safetensors").stat().st_size < (folder / "steps" / "3.safetensors").stat().st_size
+
+
+def test_what_is_unfinished_is_resumed_and_what_is_finished_is_left_alone(
+    checkpoints: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(run, "PARTS", {"small": small_part((1, 2), fitted_table=True)})
+    begun: list[tuple[str, int]] = []
+
+    def interrupted(trainer: Trainer) -> bool:
+        begun.append((trainer.folder.name, trainer.progress.step))
+        stop_at = 2 if len(begun) == 3 else 99
+        return trainer.run(should_stop=lambda: trainer.progress.step >= stop_at)
+
+    assert not train_positions(["small"], interrupted, notify=lambda text: None)
+    assert len(begun) == 3
+    assert len(read_rows(checkpoints / TABLE)) == 4
+    assert train_positions(["small"], interrupted, notify=lambda text: None)
+    assert begun[2][0] == begun[3][0]
+    assert [step for _, step in begun] == [0, 0, 0, 2, *[0] * 7]
+    said: list[str] = []
+    assert train_positions(["small"], interrupted, notify=said.append)
+    assert said == ["small: all models are trained and measured."]
+    assert len(begun) == 11
+
+
+def test_another_number_of_steps_is_refused_in_a_sentence(checkpoints: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(run, "PARTS", {"small": small_part((1, 2), fitted_table=True)})
+    assert not train_positions(["small"], lambda trainer: False, steps=5, notify=lambda text: None)
+    with pytest.raises(CheckpointError, match="was begun with 5 steps, not 3: ask for 5, or remove it"):
+        train_positions(["small"], to_the_end, notify=lambda text: None)
