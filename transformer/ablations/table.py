@@ -1,4 +1,4 @@
-"""The table of scores by length: a row for each model and range of lengths. Imports nothing heavy, for pages to read."""
+"""The table of scores by length: a row for each model and range of lengths. Light, so that a page can read it."""
 
 import csv
 import io
