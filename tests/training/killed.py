@@ -15,6 +15,7 @@ import signal
 import sys
 import time
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import torch
@@ -95,6 +96,9 @@ def train(folder: str, moment: list[Any] | None) -> bool:
 
 def main() -> None:
     torch.set_num_threads(1)
+    # What torch loads with its first optimizer takes a second: here once, and not in every child.
+    with TemporaryDirectory() as folder:
+        trainer(Path(folder))
     for line in sys.stdin:
         folder, moments = json.loads(line)
         killed = [not train(folder, moment) for moment in moments]
