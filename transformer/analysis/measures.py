@@ -81,7 +81,7 @@ def punctuation(attention: Attention) -> Float64[np.ndarray, "layer head"]:
     words = attention.keys.merged()
     pairs = zip(words.labels, words.special, strict=True)
     marks = np.array([not special and _is_punctuation(label) for label, special in pairs], np.float32)
-    return _share(attention, marks @ attention.keys.membership() > 0)
+    return _share(attention, (marks @ attention.keys.membership()).astype(bool))
 
 
 def diagonal(attention: Attention) -> Float64[np.ndarray, "layer head"]:
@@ -196,7 +196,7 @@ def _line(attention: Attention, reverse: bool) -> np.ndarray:
     near = np.zeros(attention.mask.shape)
     if attention.kind != "decoder":
         near[np.ix_(rows, columns)] = abs(np.arange(n_key) - place[:, None]) <= 0.5 + 1e-9  # a tie counts as two
-    return _mean((attention.pattern * near).sum(-1), attention, near.any(1))
+    return _mean((attention.pattern * near).sum(-1), attention, np.asarray(near.any(1)))
 
 
 def _is_punctuation(label: str) -> bool:
