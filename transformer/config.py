@@ -155,6 +155,7 @@ class TrainConfig:
         _check_at_least(self, 1, "save_every", "keep")
         _check_at_least(self, 300, "vocab_size")
         _check_at_least(self, 0, "clip_norm", "seed")
+        _check(self, "seed", self.seed < 2**63, "a number below 2^63")
         _check_probability(self, "beta1", "beta2", "label_smoothing")
         for name in ("epsilon", "lr_factor"):
             _check(self, name, 0 < getattr(self, name) < float("inf"), "a number above 0")

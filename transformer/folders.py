@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 SHIPPED = Path(__file__).resolve().parent.parent / "checkpoints"
-_MAX_NAME = 100
+_MAX_NAME = 60  # of up to 4 bytes each: file systems end at 255
 
 
 class CheckpointError(ValueError):
@@ -23,8 +23,7 @@ def check_name(name: str) -> str:
 
     Raises CheckpointError for a name that is empty, long, or could lead out of it.
     """
-    plain = all(character.isalnum() or character in "-_." for character in name)
-    if not plain or not name or name.startswith(".") or len(name) > _MAX_NAME:
+    if not _is_name(name):
         shown = name if len(name) <= _MAX_NAME else name[:_MAX_NAME] + "…"
         raise CheckpointError(
             f"{shown!r} cannot name a checkpoint: 1 to {_MAX_NAME} letters, digits, '-', '_' and '.' are allowed, "
@@ -33,12 +32,17 @@ def check_name(name: str) -> str:
     return name
 
 
+def _is_name(name: str) -> bool:
+    plain = all(character.isalnum() or character in "-_." for character in name)
+    return plain and 1 <= len(name) <= _MAX_NAME and not name.startswith(".")
+
+
 def list_checkpoints() -> list[str]:
     """Names of all checkpoints that hold weights, your own runs first, then the shipped ones."""
     names: dict[str, None] = {}
     for folder in (runs_folder(), SHIPPED):
-        found = sorted(folder.glob("*/model.safetensors"))
-        names.update((path.parent.name, None) for path in found if (path.parent / "config.json").exists())
+        found = (path.parent for path in sorted(folder.glob("*/model.safetensors")))
+        names.update((path.name, None) for path in found if (path / "config.json").exists() and _is_name(path.name))
     return list(names)
 
 
@@ -50,7 +54,7 @@ def find_checkpoint(name_or_folder: str | Path) -> Path:
     text = str(name_or_folder)
     if isinstance(name_or_folder, Path) or os.sep in text or text in (".", ".."):
         folder = Path(name_or_folder)
-        if (folder / "config.json").is_file():
+        if os.path.isfile(folder / "config.json"):  # False, where Path.is_file raises, for a path that is too long
             return folder
         raise CheckpointError(f"{folder} is not a checkpoint: it has no config.json.")
     check_name(text)
