@@ -2,6 +2,7 @@
 
 import io
 import json
+import os
 import sys
 import warnings
 from collections.abc import Iterator, Sequence
@@ -9,13 +10,17 @@ from contextlib import redirect_stderr
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
-from typing import Annotated, Any, Literal, Union
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Union
 
 import tyro
 
 from transformer.config import ModelConfig, TrainConfig
 from transformer.folders import check_name, find_checkpoint, runs_folder
-from transformer.presets import Preset, get_preset
+from transformer.presets import get_preset
+from transformer.run_commands import Runs
+
+if TYPE_CHECKING:
+    from transformer.training.request import RunRequest
 
 _FILE_BATCH = 64
 
@@ -27,33 +32,55 @@ class Train:
     name: str
     """What to call it; the folder lies in $ROUNDTABLE_CHECKPOINTS, by default ./checkpoints."""
     corpus: str = ""
-    """copy | reverse | sort | tatoeba | multi30k, a file.tsv, or source.txt,target.txt."""
+    """copy | reverse | sort | reverse-small | tatoeba | multi30k, a file.tsv, or source.txt,target.txt."""
     resume: bool = False
-    """Go on where the run of this name was last saved; preset, model and train options then have no effect."""
+    """Go on where the run of this name was last saved; all other options then have no effect."""
+    minutes: float | None = None
+    """How long to train, instead of train.steps: turned into steps and warmup by the speed of the first seconds."""
+    epochs: float | None = None
+    """How often to see every sentence pair, instead of train.steps."""
+    device: str = "auto"
+    """auto | cpu | mps | cuda | cuda:N; auto is the first GPU, else the CPU. One run at a time uses it, others wait."""
+    probes: tuple[str, ...] = ()
+    """Sentences whose patterns are kept on the way, in probes.npz; a target may follow after a tab."""
     preset: str = "small"
     """Starting values for the model and train options below: base, big, a row of Table 3 such as A-h1, tiny, small."""
     model: ModelConfig = field(default_factory=lambda: get_preset("small").model)
     train: TrainConfig = field(default_factory=lambda: get_preset("small").train)
 
     def run(self) -> int:
-        from transformer.text.corpora import load_corpus
-        from transformer.training.start import resume_training, start_training
-        from transformer.training.terminal import train_in_terminal
+        from transformer.training.distributed import World
+        from transformer.training.launch import create, inherited_lock, reopen
+        from transformer.training.request import read_request
+        from transformer.training.runs import get_run
+        from transformer.training.worker import follow, lead
 
-        folder = find_checkpoint(self.name) if self.resume else runs_folder() / check_name(self.name)
-        corpus_name = self.corpus or (_trained_on(folder) if self.resume else "")
-        if not corpus_name:
-            raise ValueError("Say what to train on: --corpus NAME or --corpus FILE.tsv.")
-        corpus = load_corpus(corpus_name, notify=_say)
-        _say(f"Preparing {len(corpus.pairs('train')):,} sentence pairs of {corpus.name} …")
+        world = World.from_environment()
         if self.resume:
-            trainer = resume_training(folder, corpus)
+            folder = _run_folder(self.name)
+            request = read_request(folder)
         else:
-            trainer = start_training(folder, corpus, Preset(self.model, self.train))
-        finished = train_in_terminal(trainer)
+            folder, request = runs_folder() / check_name(self.name), self._request()
+        if not world.leads:
+            return 0 if follow(folder, request, world) else 130
+        if self.resume:
+            descriptor = inherited_lock(folder)
+            descriptor = reopen(folder) if descriptor is None else descriptor
+        else:
+            folder, descriptor = create(request)
+            request = read_request(folder)
+        finished = lead(folder, request, descriptor, _say, world)
         if not finished:
-            _say(f"Saved at step {trainer.progress.step}; go on with: roundtable train --name {self.name} --resume")
+            _say(f"Saved at step {get_run(folder.name).step}; go on with: roundtable train --name {self.name} --resume")
         return 0 if finished else 130
+
+    def _request(self) -> "RunRequest":
+        from transformer.training.request import RunRequest
+
+        if not self.corpus:
+            raise ValueError("Say what to train on: --corpus NAME or --corpus FILE.tsv.")
+        names = ("name", "corpus", "model", "train", "preset", "minutes", "epochs", "device", "probes")
+        return RunRequest(**{name: getattr(self, name) for name in names})
 
 
 @dataclass
@@ -164,7 +191,14 @@ class Average:
         return 0
 
 
-_COMMANDS = {"train": Train, "translate": Translate, "evaluate": Evaluate, "trace": TraceCommand, "average": Average}
+_COMMANDS = {
+    "train": Train,
+    "translate": Translate,
+    "evaluate": Evaluate,
+    "trace": TraceCommand,
+    "average": Average,
+    "runs": Runs,
+}
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -227,10 +261,20 @@ def _sentence(box: str) -> str:
     return sentence + " (roundtable --help says more)."
 
 
+def _run_folder(name: str) -> Path:
+    """The folder of a run that has begun, or has been asked for."""
+    folder = Path(name) if os.sep in name else runs_folder() / check_name(name)
+    return folder if (folder / "run.json").is_file() else find_checkpoint(name)
+
+
 def _trained_on(folder: Path) -> str:
     from transformer.checkpoint import read_config
+    from transformer.training.request import UPLOAD_FILE, read_request
 
-    return read_config(folder).corpus["name"]
+    request = read_request(folder)
+    if request is None:
+        return read_config(folder).corpus["name"]
+    return str(folder / UPLOAD_FILE) if request.uploaded else request.corpus
 
 
 def _input_lines() -> Iterator[str]:

@@ -37,6 +37,14 @@ def algorithmic_splits(task: str, seed: int = 0) -> dict[str, Pairs]:
     return splits
 
 
+def answer(task: str, sentence: str) -> str | None:
+    """What `task` makes of letters that stand apart; None for another corpus' name and any other sentence."""
+    letters = sentence.split()
+    if task not in TASKS or not letters or any(len(letter) > 1 for letter in letters):
+        return None
+    return " ".join(TASKS[task]("".join(letters)))
+
+
 def _distinct_strings(count: int, n_letters: int, longest: int, seed: int) -> list[str]:
     # Only random() is used, since Python promises the same numbers in every version for no other method.
     draw = random.Random(seed).random

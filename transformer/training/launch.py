@@ -35,7 +35,9 @@ def create(request: RunRequest, upload: bytes | None = None) -> tuple[Path, int]
         runs_folder().mkdir(parents=True, exist_ok=True)
         folder.mkdir()
     except FileExistsError as error:
-        raise CheckpointError(f"{folder} is already there; resume it, or give the new run another name.") from error
+        raise CheckpointError(
+            f"{folder} already holds a checkpoint; resume it, or give the new one another name."
+        ) from error
     except OSError as error:
         raise CheckpointError(
             f"{folder} cannot be made ({error.strerror}); ROUNDTABLE_CHECKPOINTS can name another place for runs."

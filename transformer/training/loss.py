@@ -44,22 +44,28 @@ class _ProjectedCrossEntropy(torch.autograd.Function):
         chunk = max(1, _CHUNK_ELEMENTS.get(device, 2**20) // n_vocab)
         if torch.is_autocast_enabled(device):
             hidden, weight = (tensor.to(torch.get_autocast_dtype(device)) for tensor in (hidden, weight))
+        # One buffer for all chunks: fresh memory for each costs the CPU more than the softmax does.
+        buffer = weight.new_empty(min(chunk, n_rows), n_vocab)
         for start in range(0, n_rows, chunk):
             rows = slice(start, min(start + chunk, n_rows))
-            logits = (hidden[rows] @ weight.T).float()
-            log_z = logits.logsumexp(-1, keepdim=True)
+            logits = torch.mm(hidden[rows], weight.T, out=buffer[: rows.stop - start]).float()
             index = gold[rows, None]
-            nll += (log_z - logits.gather(1, index)).sum()
-            if epsilon:
-                uniform += (log_z.squeeze(1) - logits.mean(-1)).sum()
+            of_gold, mean = logits.gather(1, index), logits.mean(-1, keepdim=True)
+            highest = logits.amax(-1, keepdim=True)
+            exponentials = logits.sub_(highest).exp_()
+            total = exponentials.sum(-1, keepdim=True)
+            log_z = highest + total.log()
+            nll += (log_z - of_gold).sum()
+            uniform += (log_z - mean).sum()
             if needs_grad:
-                grad = logits.sub_(log_z).exp_()
-                if epsilon:
-                    grad.sub_(epsilon / n_vocab)
+                grad = exponentials.div_(total).sub_(epsilon / n_vocab)
                 grad.scatter_add_(1, index, torch.full_like(index, epsilon - 1, dtype=grad.dtype))
                 grad = grad.to(weight.dtype)
                 grad_hidden[rows] = grad @ weight
-                grad_weight += grad.T @ hidden[rows]
+                if grad.dtype == grad_weight.dtype:
+                    grad_weight.addmm_(grad.T, hidden[rows])
+                else:
+                    grad_weight += grad.T @ hidden[rows]
         if needs_grad:
             ctx.save_for_backward(grad_hidden, grad_weight)
         ctx.mark_non_differentiable(nll)

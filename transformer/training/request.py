@@ -60,8 +60,8 @@ class RunRequest:
             source, tab, target = probe.partition("\t")
             if not source.strip() or (tab and not target.strip()) or len(probe) > MAX_PROBE_LENGTH:
                 raise ConfigError(
-                    f"The probe {probe[:50]!r} has {len(probe)} characters; allowed is a sentence, or a sentence, a tab "
-                    f"and its target, of at most {MAX_PROBE_LENGTH} characters in all."
+                    f"The probe {probe[:50]!r} has {len(probe)} characters; allowed is a sentence, or a sentence, a "
+                    f"tab and its target, of at most {MAX_PROBE_LENGTH} characters in all."
                 )
 
     @classmethod

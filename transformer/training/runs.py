@@ -212,7 +212,7 @@ def _look(folder: Path) -> Run | None:
     step, steps, corpus = saved or (0, None, "")
     if state is None:
         state = "finished" if steps is not None and step >= steps else "lost"
-    run = Run(
+    return Run(
         folder=folder,
         state=state,
         step=step,
@@ -223,7 +223,6 @@ def _look(folder: Path) -> Run | None:
         corpus=status.corpus if status else corpus,
         preset=status.preset if status else "",
     )
-    return run
 
 
 def _saved(folder: Path) -> tuple[int, int, str] | None:

@@ -1,39 +1,57 @@
 """From a corpus to a Trainer: the folder, the tokenizer, and the pairs as ids."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import torch
 
 from transformer.checkpoint import CheckpointConfig, describe_corpus, read_config, write_config
+from transformer.config import TrainConfig
 from transformer.folders import CheckpointError
 from transformer.presets import Preset
 from transformer.text.corpora import Corpus
 from transformer.text.tokenizer import Tokenizer
+from transformer.training.distributed import ALONE, World
 from transformer.training.trainer import EncodedPairs, Trainer
 
 
 def start_training(
-    folder: Path, corpus: Corpus, preset: Preset, tokenizer: Tokenizer | None = None, device: torch.device | None = None
+    folder: Path,
+    corpus: Corpus,
+    preset: Preset,
+    tokenizer: Tokenizer | None = None,
+    device: torch.device | None = None,
+    world: World = ALONE,
+    plan: Callable[[Trainer], TrainConfig] | None = None,
 ) -> Trainer:
     """A Trainer at step 0 in a new folder; the tokenizer, unless given, is trained on the training split alone.
 
+    `plan` may try training out on a Trainer of its own, which it spoils, and gives the configuration to train with.
     Raises CheckpointError when the folder already holds a checkpoint.
     """
-    if (folder / "config.json").exists():
-        raise CheckpointError(f"{folder} already holds a checkpoint; resume it, or give the new one another name.")
-    folder.mkdir(parents=True, exist_ok=True)
+    if world.leads:
+        if (folder / "config.json").exists():
+            raise CheckpointError(f"{folder} already holds a checkpoint; resume it, or give the new one another name.")
+        folder.mkdir(parents=True, exist_ok=True)
+        if tokenizer is None:
+            sentences = (sentence for pair in corpus.pairs("train") for sentence in pair)
+            tokenizer = Tokenizer.train(sentences, preset.train.vocab_size)
+        tokenizer.save(folder / "tokenizer.model")
+    world.wait()
     if tokenizer is None:
-        sentences = (sentence for pair in corpus.pairs("train") for sentence in pair)
-        tokenizer = Tokenizer.train(sentences, preset.train.vocab_size)
-    tokenizer.save(folder / "tokenizer.model")
-    model = replace(preset.model, vocab_size=len(tokenizer))
-    config = CheckpointConfig(model.resolved(), preset.train, describe_corpus(corpus))
-    write_config(folder, config)
-    return _trainer(folder, config, tokenizer, corpus, device)
+        tokenizer = Tokenizer.load(folder / "tokenizer.model")
+    model = replace(preset.model, vocab_size=len(tokenizer)).resolved()
+    training, validation = (_encode(tokenizer, corpus, split) for split in ("train", "validation"))
+    train = preset.train
+    if plan is not None:
+        train = plan(Trainer(folder, model, train, training, validation, device, world))
+    if world.leads:
+        write_config(folder, CheckpointConfig(model, train, describe_corpus(corpus)))
+    return Trainer(folder, model, train, training, validation, device, world)
 
 
-def resume_training(folder: Path, corpus: Corpus, device: torch.device | None = None) -> Trainer:
+def resume_training(folder: Path, corpus: Corpus, device: torch.device | None = None, world: World = ALONE) -> Trainer:
     """The Trainer of a folder, at the step it last saved.
 
     Raises CheckpointError when the corpus is not, byte for byte, the one that training began with.
@@ -44,14 +62,9 @@ def resume_training(folder: Path, corpus: Corpus, device: torch.device | None = 
             f"{folder} was trained on {config.corpus['name']} with sha256 {config.corpus['sha256']}, "
             f"but the text found now has {corpus.sha256}."
         )
-    return _trainer(folder, config, Tokenizer.load(folder / "tokenizer.model"), corpus, device)
-
-
-def _trainer(
-    folder: Path, config: CheckpointConfig, tokenizer: Tokenizer, corpus: Corpus, device: torch.device | None
-) -> Trainer:
+    tokenizer = Tokenizer.load(folder / "tokenizer.model")
     training, validation = (_encode(tokenizer, corpus, split) for split in ("train", "validation"))
-    return Trainer(folder, config.model, config.train, training, validation, device)
+    return Trainer(folder, config.model, config.train, training, validation, device, world)
 
 
 def _encode(tokenizer: Tokenizer, corpus: Corpus, split: str) -> EncodedPairs:

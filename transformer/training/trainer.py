@@ -234,9 +234,7 @@ class Trainer:
         window.n_steps += 1
         self.progress.n_tokens += n_tokens
         self.progress.step += 1
-        rate = learning_rate(
-            self.progress.step, self.model.config.d_model, self.config.warmup, self.config.lr_factor
-        )
+        rate = learning_rate(self.progress.step, self.model.config.d_model, self.config.warmup, self.config.lr_factor)
         for group in self.optimizer.param_groups:
             group["lr"] = rate
         self.optimizer.step()
@@ -247,9 +245,7 @@ class Trainer:
             return batch_loss(self.model, batch.to(self.device), label_smoothing)
 
     def _autocast(self) -> AbstractContextManager[Any]:
-        half = self.config.precision == "bfloat16" or (
-            self.config.precision == "auto" and self.device.type == "cuda"
-        )
+        half = self.config.precision == "bfloat16" or (self.config.precision == "auto" and self.device.type == "cuda")
         return torch.autocast(self.device.type, torch.bfloat16) if half else nullcontext()
 
     def _owes_validation(self) -> bool:
