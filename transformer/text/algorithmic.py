@@ -45,6 +45,15 @@ def answer(task: str, sentence: str) -> str | None:
     return " ".join(TASKS[task]("".join(letters)))
 
 
+def vocabulary_size(task: str) -> int | None:
+    """Pieces that a task's text allows: 4 special ones, 256 bytes, ▁, and each letter alone and after ▁.
+
+    None for another corpus' name.
+    """
+    n_letters, _ = SMALLER.get(task, (LETTERS, LONGEST))
+    return 4 + 256 + 1 + 2 * n_letters if task in TASKS else None
+
+
 def _distinct_strings(count: int, n_letters: int, longest: int, seed: int) -> list[str]:
     # Only random() is used, since Python promises the same numbers in every version for no other method.
     draw = random.Random(seed).random

@@ -7,6 +7,8 @@ import torch
 
 from transformer.checkpoint import read_config, write_config
 from transformer.folders import CheckpointError
+from transformer.training.locks import is_held
+from transformer.training.status import LOCK_FILE
 from transformer.training.trainer import saved_steps
 from transformer.weights import average_weights, save_weights
 
@@ -14,8 +16,10 @@ from transformer.weights import average_weights, save_weights
 def average_checkpoint(folder: Path, last: int, half: bool = False) -> list[int]:
     """Average the last saved steps of the run in `folder`; the steps that went in.
 
-    Raises CheckpointError when fewer than `last` are there.
+    Raises CheckpointError when fewer than `last` are there, or the run goes on and would write over the mean.
     """
+    if is_held(folder / LOCK_FILE):
+        raise CheckpointError(f"{folder} has a process that trains it; stop it first.")
     paths = saved_steps(folder)
     if not 1 <= last <= len(paths):
         raise CheckpointError(f"{folder} has {len(paths)} saved steps; {last} cannot be averaged.")

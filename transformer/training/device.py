@@ -41,8 +41,12 @@ def devices() -> tuple[Device, ...]:
     memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     if platform.system() == "Darwin" and platform.machine() == "arm64":
         found.append(Device("mps", "Apple GPU", memory))
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return (*found, Device("cpu", f"{cores} cores", _memory_limit(memory)))
+    return (*found, Device("cpu", f"{n_cores()} cores", _memory_limit(memory)))
+
+
+def n_cores() -> int:
+    """Cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def find_device(name: str) -> Device:

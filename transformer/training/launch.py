@@ -62,6 +62,8 @@ def reopen(folder: Path) -> int:
     descriptor = take_run(folder)
     try:
         (folder / STOP_FILE).unlink(missing_ok=True)
+        for half_written in folder.glob("*.tmp"):
+            half_written.unlink(missing_ok=True)
         before = read_status(folder)
         if before is None:
             request = read_request(folder)
