@@ -4,8 +4,8 @@ from pathlib import Path
 
 import streamlit as st
 
-from pages import head_maps, model_card
 from ui.sidebar import sidebar
+from ui.state import run
 
 UI = Path(__file__).parent / "ui"
 
@@ -15,9 +15,11 @@ st.html(UI / "style.css")
 
 page = st.navigation(
     [
-        st.Page(head_maps.show, title="Head maps", url_path="head_maps", default=True),
-        st.Page(model_card.show, title="Model card", url_path="model_card"),
+        st.Page("pages/head_maps.py", title="Head maps", url_path="start", default=True),
+        st.Page("pages/model_card.py", title="Model card"),
+        # The default page answers at / alone; a link to /head_maps works too, as one to every other page does.
+        st.Page("pages/head_maps.py", title="Head maps", visibility="hidden"),
     ]
 )
 st.session_state.request = sidebar()
-page.run()
+run(page)

@@ -10,7 +10,7 @@ from transformer.analysis.trace import KINDS, Translation
 from ui.figures import describe_head, head_figure
 from ui.head_grid import head_grid, page_width
 from ui.sidebar import NO_MODEL, Request
-from ui.state import about, encoder_attention, enter_through_app, load, trace
+from ui.state import about, encoder_attention, load, show_page, trace
 from ui.theme import KIND_NAMES
 
 LONG = 40  # tokens from which the opened head stands below the grid and takes the width of the page
@@ -167,5 +167,4 @@ def translation_line(translation: Translation) -> str:
     )
 
 
-if __name__ == "__main__":
-    enter_through_app()
+show_page(show)

@@ -4,7 +4,7 @@ import streamlit as st
 
 from transformer.folders import find_checkpoint
 from ui.sidebar import NO_MODEL, Request, describe
-from ui.state import about, enter_through_app
+from ui.state import about, show_page
 
 
 def show() -> None:
@@ -22,5 +22,4 @@ def show() -> None:
     st.table({field.title(): str(corpus.get(field, "")) for field in ("name", "licence", "attribution")})
 
 
-if __name__ == "__main__":
-    enter_through_app()
+show_page(show)

@@ -5,7 +5,10 @@ not be changed.
 """
 
 import json
+import math
 import runpy
+from collections.abc import Callable
+from contextvars import ContextVar
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,13 +20,33 @@ from transformer.analysis.trace import KINDS, Trace
 from transformer.folders import find_checkpoint
 
 if TYPE_CHECKING:
+    from streamlit.navigation.page import Page
+
     from transformer.checkpoint import Checkpoint
 
-MAX_PIECES = 800  # attention grows with the square: 3 layers of 4 heads on 800 × 800 tokens are 31 MB a kind
+MAX_WEIGHTS = 16_000_000  # of one kind, 64 MB: 1,154 pieces with 3 layers of 4 heads, 577 with 6 layers of 8
+_inside_app: ContextVar[bool] = ContextVar("inside_app", default=False)
+
+
+def run(page: "Page") -> None:
+    """What app.py does with the page that was chosen."""
+    inside = _inside_app.set(True)
+    try:
+        page.run()
+    finally:
+        _inside_app.reset(inside)
+
+
+def show_page(show: Callable[[], None]) -> None:
+    """What a page's file ends with: show the page, inside app.py."""
+    if _inside_app.get():
+        show()
+    else:
+        enter_through_app()
 
 
 def enter_through_app() -> None:
-    """Run app.py in place of a page's file; app.py then shows that page.
+    """Run app.py in place of a page's file; app.py then runs that file again.
 
     Streamlit takes pages/ beside app.py for pages of the old kind until app.py has called st.navigation once. When the
     very first visit to a server is a link to a page, it therefore runs the page's file alone.
@@ -71,7 +94,7 @@ def _load(name: str, stamp: int) -> "Checkpoint":
     return load_checkpoint(name)
 
 
-@st.cache_resource(max_entries=8, show_spinner=False)
+@st.cache_resource(max_entries=4, show_spinner=False)
 def _encoder_attention(name: str, stamp: int, sentence: str) -> Attention:
     from transformer.analysis.tracing import trace_encoder
 
@@ -81,7 +104,7 @@ def _encoder_attention(name: str, stamp: int, sentence: str) -> Attention:
 
 
 # cache_resource, because cache_data would unpickle megabytes at every click.
-@st.cache_resource(max_entries=4, show_spinner=False)
+@st.cache_resource(max_entries=3, show_spinner=False)
 def _trace(name: str, stamp: int, sentence: str, target: str | None) -> Trace:
     checkpoint = _load(name, stamp)
     _check_length(checkpoint, sentence, "sentence")
@@ -92,6 +115,8 @@ def _trace(name: str, stamp: int, sentence: str, target: str | None) -> Trace:
 
 
 def _check_length(checkpoint: "Checkpoint", text: str, what: str) -> None:
-    n_pieces = len(checkpoint.tokenizer.encode(text))
-    if n_pieces > MAX_PIECES:
-        raise ValueError(f"The {what} has {n_pieces:,} pieces, and the maps show at most {MAX_PIECES}: shorten it.")
+    n_pieces, shape = len(checkpoint.tokenizer.encode(text)), checkpoint.config.model
+    n_heads = max(shape.n_encoder_layers, shape.n_decoder_layers) * shape.n_heads
+    most = math.isqrt(MAX_WEIGHTS // n_heads)
+    if n_pieces > most:
+        raise ValueError(f"The {what} has {n_pieces:,} pieces, and maps of {n_heads} heads take {most:,}: shorten it.")
