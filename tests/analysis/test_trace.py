@@ -104,7 +104,7 @@ def test_cache_has_every_hook_point_of_every_layer(trace):
 
 
 def test_unknown_kind_is_named(trace):
-    with pytest.raises(KeyError, match="self-attention.*encoder, decoder, cross"):
+    with pytest.raises(KeyError, match=r"self-attention.*encoder, decoder, cross"):
         trace["self-attention"]
 
 
