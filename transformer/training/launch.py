@@ -34,11 +34,11 @@ def create(request: RunRequest, upload: bytes | None = None) -> tuple[Path, int]
     try:
         runs_folder().mkdir(parents=True, exist_ok=True)
         folder.mkdir()
-    except FileExistsError as error:
-        raise CheckpointError(
-            f"{folder} already holds a checkpoint; resume it, or give the new one another name."
-        ) from error
     except OSError as error:
+        if os.path.isdir(folder):
+            raise CheckpointError(
+                f"{folder} already holds a checkpoint; resume it, or give the new one another name."
+            ) from error
         raise CheckpointError(
             f"{folder} cannot be made ({error.strerror}); ROUNDTABLE_CHECKPOINTS can name another place for runs."
         ) from error
