@@ -13,9 +13,10 @@ from ui.sidebar import NO_MODEL, Request
 from ui.state import about, encoder_attention, load, show_page, trace
 from ui.theme import KIND_NAMES
 
-LONG = 40  # tokens from which the opened head stands below the grid and takes the width of the page
-COLUMNS = (5, 6)
-LARGEST = 1400  # pixels
+COLUMNS = (5, 6)  # the grid and the opened head
+COLUMNS_OF_LONG = (2, 5)  # from LONG tokens on, so that there is room for their labels; but many heads need theirs
+LONG, MANY = 40, 8
+GAP = 32  # pixels between columns of gap="medium"
 
 EXPLANATION = r"""
 Information moves between words by **attention** (§3.2 of [the paper](https://arxiv.org/abs/1706.03762)). A head
@@ -79,17 +80,15 @@ def heads(request: Request) -> None:
         st.info("Nothing is here but special tokens: show them again, or type another sentence or target.")
         return
     layer, head = view.layer, 0 if view.mean else view.head
-    if max(attention.mask.shape) < LONG:
-        left, right = st.columns(COLUMNS, gap="medium")
-        width = (page_width() - 32) * COLUMNS[1] // sum(COLUMNS)
-    else:
-        left, right = st.container(), st.container()
-        width = page_width()
+    long = max(attention.mask.shape) >= LONG and len(attention.heads) <= MANY
+    columns = COLUMNS_OF_LONG if long else COLUMNS
+    left, right = st.columns(columns, gap="medium")
     with left:
         head_grid(attention, (layer, head), open_head)
     with right:
         st.html(opened_title(attention, view))
-        figure, alt = head_figure(attention, layer, head, min(width, LARGEST)), describe_head(attention, layer, head)
+        width = (page_width() - GAP) * columns[1] // sum(columns)
+        figure, alt = head_figure(attention, layer, head, width), describe_head(attention, layer, head)
         st.plotly_chart(figure, width="content", key="opened", alt=alt, config={"displaylogo": False})
     with left:
         try:

@@ -27,6 +27,7 @@ _LONGEST_LABEL = 22  # in widths of a Latin letter
 _LETTER = 7.2  # all from here on in pixels
 _LARGEST_CELL, _SMALLEST_CELL, _SMALLEST_STEP = 56.0, 2.0, 11.0
 _TITLE, _RIGHT, _BOTTOM = 30, 84, 14
+_COLOUR_BAR = 120  # at least
 
 
 def escape(text: str) -> str:
@@ -54,10 +55,11 @@ def head_figure(attention: Attention, layer: int, head: int, width: int = 640) -
     n_query, n_key = attention.mask.shape
     rows, columns = (tuple(map(shorten, side.labels)) for side in (attention.queries, attention.keys))
     widest_row, widest_column = (max(map(_width, labels), default=0) * _LETTER for labels in (rows, columns))
-    left = _TITLE + 18 + widest_row
+    left = _TITLE + 26 + widest_row
     cell = float(np.clip((width - left - _RIGHT) / max(n_key, 1), _SMALLEST_CELL, _LARGEST_CELL))
     upright = widest_column > cell
     top = _TITLE + 12 + (widest_column if upright else 18)
+    bottom = max(_BOTTOM, _COLOUR_BAR - cell * n_query + _BOTTOM)
     query_title, key_title = AXIS_TITLES[attention.kind]
     between_cells = 1 if cell > 12 else 0
     heat_map = go.Heatmap(
@@ -75,8 +77,8 @@ def head_figure(attention: Attention, layer: int, head: int, width: int = 640) -
     )
     return go.Figure([_masked_region(attention.mask), heat_map]).update_layout(
         width=round(left + cell * n_key + _RIGHT),
-        height=round(top + cell * n_query + _BOTTOM),
-        margin={"l": left, "r": _RIGHT, "t": top, "b": _BOTTOM, "autoexpand": False},
+        height=round(top + cell * n_query + bottom),
+        margin={"l": left, "r": _RIGHT, "t": top, "b": bottom, "autoexpand": False},
         plot_bgcolor="rgba(0, 0, 0, 0)",
         hoverlabel={"align": "left"},
         xaxis=_axis(columns, key_title, cell) | {"side": "top", "tickangle": -90 if upright else 0},
@@ -101,7 +103,7 @@ def _axis(labels: Sequence[str], title: str, cell: float) -> dict[str, Any]:
     places = list(range(0, len(labels), max(1, int(np.ceil(_SMALLEST_STEP / cell)))))
     fits = _LETTER * len(title) < cell * len(labels)
     return {
-        "title": {"text": title if fits else title.split(":")[0], "standoff": 10},
+        "title": {"text": title if fits else title.split(":")[0], "standoff": 14},
         "tickmode": "array",
         "tickvals": places,
         "ticktext": [escape(labels[place]) for place in places],
@@ -146,7 +148,7 @@ def _colour_bar(height: float) -> dict[str, Any]:
         "ypad": 0,
         "y": 1,
         "yanchor": "top",
-        "len": max(1.0, 120 / height) if height else 1.0,
+        "len": max(1.0, _COLOUR_BAR / height) if height else 1.0,
     }
 
 
