@@ -1,17 +1,16 @@
 """Head maps: all heads of one kind of attention at once, and one of them large, with its words."""
 
 from dataclasses import dataclass
-from html import escape
 
 import streamlit as st
 
 from transformer.analysis.attention import Attention
-from transformer.analysis.trace import KINDS, Translation
+from transformer.analysis.trace import KINDS
+from ui.captions import opened_title, translation_line, what_it_attends_to
 from ui.figures import describe_head, head_figure
 from ui.head_grid import head_grid, page_width
 from ui.sidebar import NO_MODEL, Request
 from ui.state import about, encoder_attention, load, show_page, trace
-from ui.theme import KIND_NAMES
 
 COLUMNS = (5, 6)  # the grid and the opened head
 COLUMNS_OF_LONG = (2, 5)  # from LONG tokens on, so that there is room for their labels; but many heads need theirs
@@ -86,7 +85,7 @@ def heads(request: Request) -> None:
     with left:
         head_grid(attention, (layer, head), open_head)
     with right:
-        st.html(opened_title(attention, view))
+        st.html(opened_title(attention, layer, head, view.n_heads))
         width = (page_width() - GAP) * columns[1] // sum(columns)
         figure, alt = head_figure(attention, layer, head, width), describe_head(attention, layer, head)
         st.plotly_chart(figure, width="content", key="opened", alt=alt, config={"displaylogo": False})
@@ -94,9 +93,10 @@ def heads(request: Request) -> None:
         try:
             with st.spinner(f"{request.model} is translating …"):
                 translation = trace(request.model, request.sentence, request.target).translation
-            st.html(translation_line(translation))
+            st.html(translation_line(translation, request.model))
         except ValueError as error:
             st.warning(str(error))
+        st.html(what_it_attends_to(attention, layer, head))
 
 
 def controls(model: str) -> View:
@@ -147,23 +147,6 @@ def open_head(layer: int, head: int) -> None:
     st.session_state.layer = str(layer)
     if not st.session_state.mean:
         st.session_state.head = str(head)
-
-
-def opened_title(attention: Attention, view: View) -> str:
-    which = f"L{view.layer}, mean of {view.n_heads} heads" if view.mean else f"L{view.layer}·H{view.head}"
-    return f'<div class="opened {view.kind}">{which} <span class="note">{KIND_NAMES[attention.kind]}</span></div>'
-
-
-def translation_line(translation: Translation) -> str:
-    """The target and how likely the model finds it, as HTML."""
-    note = "translation" if translation.generated else "typed target"
-    log_prob = f"{translation.log_prob:.1f}".replace("-", "−")
-    likely = f"log-probability {log_prob} nats over {len(translation.token_log_probs)} tokens, end of sentence included"
-    return (
-        f'<div class="translation"><div class="note">{note}</div>'
-        f'<div class="text" dir="auto">{escape(translation.text) or "(nothing)"}</div>'
-        f'<div class="note">{likely}</div></div>'
-    )
 
 
 show_page(show)

@@ -1,7 +1,7 @@
 // The head grid: one canvas for all thumbnails, plain elements for everything that has words or a theme.
 // Text only ever goes through textContent.
 
-const TOP = 22, LARGEST = 112;
+const TOP = 22, LARGEST = 150, TALL = 560; // TALL: of the whole grid, where its maps stay readable
 const name = (prefix, label) => (/^\d+$/.test(label) ? prefix + label : label);
 const clamp = (value, low, high) => Math.min(Math.max(value, low), high);
 
@@ -27,7 +27,8 @@ function layout(view, width) {
   const nq = view.queries.length, nk = view.keys.length, n = view.heads.length;
   const left = 12 + 7 * Math.max(...view.layers.map(l => name('L', l).length)), gap = n > 9 ? 5 : 8;
   const room = clamp((width - left) / n - gap, 20, LARGEST);
-  const cell = Math.min(room / nk, (1.2 * room) / nq);
+  const tall = clamp(TALL / view.layers.length - gap, 40, 1.2 * LARGEST);
+  const cell = Math.min(room / nk, (1.2 * room) / nq, tall / nq);
   const w = Math.floor(clamp(cell * nk, Math.min(24, room), room)), h = Math.floor(Math.max(12, cell * nq));
   return {
     left, w, h, gap,

@@ -49,7 +49,7 @@ def test_it_opens_on_every_head_of_a_sentence(open_app):
     assert grid(app)["kind"] == "Encoder self-attention"
     assert (len(grid(app)["layers"]), len(grid(app)["heads"])) == (2, 4)
     assert grid(app)["queries"][-1] == "</s>"
-    assert "translation" in text(app)
+    assert "sentences writes" in text(app)
     assert not app.warning
 
 
