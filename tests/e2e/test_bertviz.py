@@ -103,15 +103,17 @@ def test_model_view_opens_the_head_that_is_clicked(opened):
 
 @pytest.mark.parametrize("view", ["head", "model"])
 def test_a_token_is_text_and_never_runs(opened, view):
-    page, frame = opened(attention([[[[0.6, 0.4]]]], tokens(HOSTILE), tokens(HOSTILE, "&amp;")), view)
+    """Long tokens are cut short, so short ones stand beside them: one that ends a script, and one that is markup."""
+    keys = tokens(HOSTILE, "</script>", "<b>x</b>", "&amp;")
+    page, frame = opened(attention([[[[0.4, 0.3, 0.2, 0.1]]]], tokens(HOSTILE), keys), view)
     if view == "model":
         frame.locator("#vis svg > g > rect:last-child").click()
     shown = frame.locator("#vis text").all_text_contents()
-    assert sum(text.startswith("</script><") for text in shown) == 2
-    assert "&amp;" in shown
+    assert {"</script>", "<b>x</b>", "&amp;"} <= set(shown)
+    assert sum(text.startswith("</script>") for text in shown) == 3
     page.wait_for_timeout(200)
     assert frame.title() != "run"
-    assert page.locator("img").count() == frame.locator("img").count() == 0
+    assert page.locator("img, b").count() == frame.locator("img, b").count() == 0
 
 
 def test_the_frame_has_no_rights_in_the_page_around_it(opened):
