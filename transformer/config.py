@@ -126,6 +126,8 @@ class TrainConfig:
     """Steps over which the learning rate rises (§5.3)."""
     lr_factor: float = 1.0
     """Multiplies the paper's learning rate d_model^-0.5 · min(step^-0.5, step · warmup^-1.5)."""
+    cooldown: int = 0
+    """Last steps, over which the learning rate falls in a straight line to 0; 0 for none, as in the paper."""
     beta1: float = 0.9
     """Adam's decay of the mean gradient (§5.3)."""
     beta2: float = 0.98
@@ -154,7 +156,8 @@ class TrainConfig:
         _check_at_least(self, 1, "steps", "batch_tokens", "accumulate", "warmup", "log_every", "validate_every")
         _check_at_least(self, 1, "save_every", "keep")
         _check_at_least(self, 300, "vocab_size")
-        _check_at_least(self, 0, "clip_norm", "seed")
+        _check_at_least(self, 0, "clip_norm", "cooldown", "seed")
+        _check(self, "cooldown", self.cooldown <= self.steps, f"at most steps, which is {self.steps}")
         _check(self, "seed", self.seed < 2**63, "a number below 2^63")
         _check_probability(self, "beta1", "beta2", "label_smoothing")
         for name in ("epsilon", "lr_factor"):

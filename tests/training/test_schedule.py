@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from transformer.config import ModelConfig, TrainConfig
-from transformer.training.schedule import learning_rate
+from transformer.training.schedule import cooldown_share, learning_rate
 
 MODEL, TRAIN = ModelConfig(), TrainConfig()
 
@@ -40,3 +40,12 @@ def test_it_rises_linearly_to_its_peak_at_warmup_and_falls_after(d_model: int, w
     assert rate[0] * warmup == pytest.approx(rate[1])
     assert rate[3] == pytest.approx(rate[1] / 2)
     assert rate[1] == pytest.approx(factor * learning_rate(warmup, d_model, warmup))
+
+
+def test_cooldown_by_hand():
+    shares = [cooldown_share(step, steps=10, cooldown=3) for step in range(1, 11)]
+    assert shares == [1, 1, 1, 1, 1, 1, 1, 0.75, 0.5, 0.25]
+
+
+def test_without_cooldown_the_rate_is_the_papers_to_the_end():
+    assert [cooldown_share(step, steps=5, cooldown=0) for step in range(1, 6)] == [1.0] * 5

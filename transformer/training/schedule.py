@@ -9,3 +9,12 @@ def learning_rate(step: int, d_model: int, warmup: int, factor: float = 1.0) -> 
     if step < 1:
         raise ValueError(f"step is {step}; optimizer steps count from 1.")
     return factor * d_model**-0.5 * min(step**-0.5, step * warmup**-1.5)
+
+
+def cooldown_share(step: int, steps: int, cooldown: int) -> float:
+    """What is left of the learning rate at a step: 1 until the last `cooldown` of all steps, then a straight line to 0.
+
+    The line would reach 0 one step after the last. The paper has no cooldown; a short run gains by one what a long run
+    gains by its ever smaller rate: the noise of its last steps averages out.
+    """
+    return min(1.0, (steps + 1 - step) / (cooldown + 1))

@@ -22,7 +22,7 @@ from transformer.training.distributed import ALONE, World
 from transformer.training.failures import DivergenceError
 from transformer.training.loss import Loss, batch_loss
 from transformer.training.metrics import METRICS_FILE, read_metrics
-from transformer.training.schedule import learning_rate
+from transformer.training.schedule import cooldown_share, learning_rate
 from transformer.weights import copy_weights, named_weights, save_weights
 
 EncodedPairs = list[tuple[list[int], list[int]]]
@@ -235,6 +235,7 @@ class Trainer:
         self.progress.n_tokens += n_tokens
         self.progress.step += 1
         rate = learning_rate(self.progress.step, self.model.config.d_model, self.config.warmup, self.config.lr_factor)
+        rate *= cooldown_share(self.progress.step, self.config.steps, self.config.cooldown)
         for group in self.optimizer.param_groups:
             group["lr"] = rate
         self.optimizer.step()
