@@ -33,6 +33,7 @@ AT_LEAST = {
     (TrainConfig, "vocab_size"): 300,
     (TrainConfig, "seed"): 0,
     (TrainConfig, "clip_norm"): 0,
+    (TrainConfig, "cooldown"): 0,
 }
 """The smallest allowed value where it is not 1."""
 
@@ -158,6 +159,12 @@ def test_counts_start_where_they_make_sense(cls: type, field: str):
     if field == "d_model":
         least = 2  # Sinusoids come in pairs.
     assert getattr(cls(**(sizes | {field: least})), field) == least
+
+
+def test_a_cooldown_fits_into_the_steps():
+    with pytest.raises(ConfigError, match="TrainConfig.cooldown is 11; allowed is at most steps, which is 10"):
+        TrainConfig(steps=10, cooldown=11)
+    assert TrainConfig(steps=10, cooldown=10).cooldown == 10
 
 
 @pytest.mark.parametrize("field", ["epsilon", "lr_factor"])
