@@ -131,14 +131,15 @@ def _wait(descriptor: int, path: Path, should_stop: Callable[[], bool], waits: C
     # The kernel's own queue is fair and a loop of tries is not; in a thread, since a signal does not always end a wait.
     waiter = threading.Thread(target=_queue, args=(os.dup(descriptor),), daemon=True)
     waiter.start()
-    told = None
+    told = ""
     while waiter.is_alive():
         if should_stop():
             return False
         holder = owner(path)
-        if holder != told:
-            told = holder
-            waits(holder.what if holder else "another run")
+        name = holder.what if holder else "another run"
+        if name != told:
+            told = name
+            waits(name)
         waiter.join(_POLL)
     return True
 

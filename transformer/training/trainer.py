@@ -139,7 +139,7 @@ class Trainer:
                         break
                     log(validation_nll=validation_nll)
                     owes_validation = False
-                if not saved and progress.step % config.save_every == 0:
+                if not saved and progress.step and progress.step % config.save_every == 0:
                     self.save()
                     saved = True
                 if progress.step >= config.steps or self.world.any(should_stop()):
