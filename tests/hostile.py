@@ -53,7 +53,7 @@ TEXTS: dict[str, str] = {
     "invisible tags": "a\U000e0041\U000e0042\U000e007f b",
     "sentencepiece space": "\u2581 a\u2581b \u2581\u2581",
     "unusual spaces": "a\u00a0b\u2003c\u3000d\u202fe\u1680f",
-    "very many spaces": "a" + " " * 300 + "b" + " " * 40,
+    "very many spaces": "a" + " " * 120 + "b" + " " * 40,
     # Scripts and marks.
     "combining marks": "e\u0301 n\u0303 \u0301\u0308alone a\u20dd",
     "very many combining marks": "Z" + "\u0335\u0321\u0341\u0360\u0322" * 20 + "algo",
@@ -70,8 +70,8 @@ TEXTS: dict[str, str] = {
     "emoji joined": "👩\u200d👩\u200d👧\u200d👦 🏳\ufe0f\u200d🌈 👍🏽 🇩🇪 1\ufe0f\u20e3",
     "one lone emoji": "🙂",
     # Words that are not words.
-    "very long word": "Donaudampfschifffahrt" * 25,
-    "one letter very often": "a" * 400,
+    "very long word": "Donaudampfschifffahrt" * 12,
+    "one letter very often": "a" * 200,
     "only punctuation": "?! ... --- ;;; \u00bf\u00a1 \u2026 \u201e\u201c",
     "only one mark": ".",
     "repeated words": "the the the the THE the. the, the",

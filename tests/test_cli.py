@@ -134,6 +134,19 @@ def test_trace_prints_a_table_and_writes_files(tmp_path, capsys):
     assert (tmp_path / "t.csv").read_text("utf-8").startswith("kind,layer,head,")
 
 
+def test_trace_writes_a_picture_json_and_a_report(tmp_path, capsys):
+    arguments = ["trace", "a b c", "--checkpoint", "trained", "--target", "c b a", "--kind", "decoder", "--head", "1"]
+    code, _, _ = run([*arguments, "--out", str(tmp_path / "t.svg"), "--html", str(tmp_path / "t.html")], capsys)
+    assert code == 0
+    assert "<title>Decoder self-attention, L0·H1</title>" in (tmp_path / "t.svg").read_text("utf-8")
+    report = (tmp_path / "t.html").read_text("utf-8")
+    assert "L0·H1. The strongest weight is from query" in report
+    assert "batch_tokens" in report
+    code, _, _ = run([*arguments, "--out", str(tmp_path / "t.json")], capsys)
+    assert code == 0
+    assert json.loads((tmp_path / "t.json").read_text("utf-8"))["translation"]["text"] == "c b a"
+
+
 def test_average_replaces_the_weights_and_says_so(runs, capsys):
     code, out, _ = run(["average", "trained", "--last", "2", "--half"], capsys)
     assert code == 0
@@ -162,7 +175,8 @@ def test_average_replaces_the_weights_and_says_so(runs, capsys):
         (["trace", "", "--checkpoint", "trained"], "The sentence is empty"),
         (["trace", "a", "--checkpoint", "trained", "--layer", "7"], "There is no layer 7"),
         (["trace", "a", "--checkpoint", "trained", "--head", "7"], "There is no head 7"),
-        (["trace", "a", "--checkpoint", "trained", "--out", "x.png"], "ends in .npz or .csv"),
+        (["trace", "a", "--checkpoint", "trained", "--out", "x.png"], "ends in .npz, .json, .csv, .svg or .html"),
+        (["trace", "a", "--checkpoint", "trained", "--html", "x.json"], "--html is x.json; allowed is"),
         (["average", "trained", "--last", "9"], "saved steps; 9 cannot be averaged"),
         (["dance"], "dance"),
         ([], "Expected one of"),

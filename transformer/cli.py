@@ -7,7 +7,7 @@ import sys
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import redirect_stderr
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Union
@@ -154,21 +154,29 @@ class TraceCommand:
     head: int | None = None
     """Head to print, counted from 0; by default the mean over the layer's heads."""
     out: Path | None = None
-    """File for all heads of all kinds: .npz for transformer.load_trace, or .csv with one row a cell."""
+    """File for all heads of all kinds, .npz (transformer.load_trace reads it), .json or .csv; or .svg, a picture of the
+    kind's heads, of one with --head; or .html, a report to read offline or print."""
+    html: Path | None = None
+    """File for the report: sentence, maps of the three kinds, scores and configuration."""
 
     def run(self) -> int:
+        from transformer.analysis.files import check_suffix, write_trace
         from transformer.analysis.table import pattern_table
         from transformer.checkpoint import load_checkpoint
 
-        if self.out is not None and self.out.suffix not in (".npz", ".csv"):
-            raise ValueError(f"--out is {self.out}; allowed is a file that ends in .npz or .csv.")
-        trace = load_checkpoint(self.checkpoint).trace(self.sentence, self.target)
+        files = [path for path in (self.out, self.html) if path is not None]
+        for path in files:
+            check_suffix(path)
+        if self.html is not None and self.html.suffix != ".html":
+            raise ValueError(f"--html is {self.html}; allowed is a file that ends in .html.")
+        checkpoint = load_checkpoint(self.checkpoint)
+        trace = checkpoint.trace(self.sentence, self.target)
         table = pattern_table(trace[self.kind], self.layer, self.head)
         print(f"{trace.target_text}\nlog-probability {trace.translation.log_prob:.2f}\n\n{table}")
-        if self.out is not None and self.out.suffix == ".npz":
-            trace.save(self.out)
-        elif self.out is not None:
-            trace.to_frame().to_csv(self.out, index=False)
+        head = None if self.head is None else (self.layer % len(trace[self.kind].layers), self.head)
+        about = {"config": asdict(checkpoint.config), "evaluation": checkpoint.evaluation}
+        for path in files:
+            write_trace(path, trace, self.kind, head, **about)
         return 0
 
 

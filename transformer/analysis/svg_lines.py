@@ -54,11 +54,11 @@ def lines_svg(
     legend, legend_height = _legend(attention, heads, HEADING + MARGIN, right)
     top = HEADING + MARGIN + legend_height + 46
     parts = [legend, _lines(attention, lines, heads, largest, (left, right, top))]
-    for side, (labels, x, anchor) in enumerate(((sides[0], left - 8, "end"), (sides[1], right + 8, "start"))):
-        for place, text in enumerate(labels):
-            pale = None if side or chosen[place] else 0.45
-            mark = {"data_query" if side == 0 else "data_key": place}
-            parts.append(label(text, x, top + _PITCH * place + _FONT * 0.35, _FONT, anchor, opacity=pale, **mark))
+    for place, text in enumerate(sides[0]):
+        pale, y = (None if chosen[place] else 0.45), top + _PITCH * place + _FONT * 0.35
+        parts.append(label(text, left - 8, y, _FONT, "end", opacity=pale, data_query=place))
+    for place, text in enumerate(sides[1]):
+        parts.append(label(text, right + 8, top + _PITCH * place + _FONT * 0.35, _FONT, data_key=place))
     query_title, key_title = (title.split(":")[0] for title in AXIS_TITLES[attention.kind])
     bold = {"font_size": 12, "font_weight": 600}
     parts.append(tag("text", f"{query_title} →", x=left - 8, y=top - 24, text_anchor="end", **bold))
