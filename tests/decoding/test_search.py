@@ -76,28 +76,29 @@ def test_a_wide_beam_finds_what_exhaustive_search_finds(seed, alpha):
     assert [hypothesis.score for hypothesis in found] == pytest.approx([scored[tokens] for tokens in best], abs=1e-5)
 
 
+A, B = 4, 5
+GREEDY_IS_WRONG = {(): {A: 0.6, B: 0.4}, (A,): {EOS: 0.35, A: 0.33, B: 0.32}, (B,): {EOS: 0.9, A: 0.1}}
+"""After A comes a long tail, after B a sure end."""
+LATE_IS_BETTER = {(): {EOS: 0.5, A: 0.3, B: 0.2}, **{(A,) * n: {A: 1.0} for n in range(1, 7)}}
+"""The empty target is the likeliest; seven A, once begun, are sure to follow, and to end there."""
+
+
 class ByHand(torch.nn.Module):
-    """A decoder whose next-token probabilities are written down: after `a` comes a long tail, after `b` a sure end."""
+    """A decoder whose next-token probabilities are written down; a history that is not in the table ends."""
 
-    a, b = 4, 5
-    table = {
-        (): {a: 0.6, b: 0.4},
-        (a,): {EOS: 0.35, a: 0.33, b: 0.32},
-        (b,): {EOS: 0.9, a: 0.1},
-    }
-
-    def __init__(self) -> None:
+    def __init__(self, table: dict[tuple[int, ...], dict[int, float]]) -> None:
         super().__init__()
+        self.table, self.n_steps = table, 0
         self.config = ModelConfig(vocab_size=6, d_model=2, d_ff=2, n_heads=1, n_encoder_layers=1, n_decoder_layers=1)
         self.decoder = [None]
         self.device = torch.device("cpu")
-        self.written: dict[int, tuple[int, ...]] = {}
 
     def encode(self, source, mask, hooks):
         return torch.zeros(*source.shape, 2)
 
     def decode(self, read, memory, mask, *, cache, hooks):
         """The rows' own history stands in the cache, so that rows that are not reordered with it would be found out."""
+        self.n_steps += 1
         layer = cache.decoder[0]
         layer.append(read[:, None, :, None].float(), read[:, None, :, None].float())
         return layer.keys[:, 0, :, 0]
@@ -111,17 +112,47 @@ class ByHand(torch.nn.Module):
 
 
 def test_beam_search_is_right_where_greedy_search_is_wrong():
-    assert greedy(ByHand(), [[4]])[0].tokens == (ByHand.a, EOS)
-    found = beam_search(ByHand(), [[4]], beam=2, alpha=0.0, n_best=2)[0]
-    assert [hypothesis.tokens for hypothesis in found] == [(ByHand.b, EOS), (ByHand.a, EOS)]
+    model = ByHand(GREEDY_IS_WRONG)
+    assert greedy(model, [[4]])[0].tokens == (A, EOS)
+    found = beam_search(model, [[4]], beam=2, alpha=0.0, n_best=2)[0]
+    assert [hypothesis.tokens for hypothesis in found] == [(B, EOS), (A, EOS)]
     assert found[0].log_prob == pytest.approx(math.log(0.4 * 0.9), abs=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("alpha", "max_extra", "best", "n_steps"),
+    [
+        (1.0, 8, (A,) * 7 + (EOS,), 8),  # log 0.3 / (15/6), the best to hope for, is above log 0.5 / 1
+        (1.0, 0, (EOS,), 1),  # log 0.3 / (7/6) is not
+        (0.0, 8, (EOS,), 1),
+    ],
+)
+def test_search_stops_when_and_only_when_nothing_open_can_become_the_best(alpha, max_extra, best, n_steps):
+    model = ByHand(LATE_IS_BETTER)
+    found = beam_search(model, [[4]], beam=2, alpha=alpha, max_extra=max_extra)[0]
+    assert [hypothesis.tokens for hypothesis in found] == [best]
+    assert model.n_steps == n_steps
+
+
+def test_a_beam_narrows_when_hypotheses_end():
+    """Of a beam of 3 the empty target takes one place, (B, EOS) the second, and seven A the third."""
+    found = beam_search(ByHand(LATE_IS_BETTER), [[4]], beam=3, n_best=3, alpha=1.0)[0]
+    assert [hypothesis.tokens for hypothesis in found] == [(A,) * 7 + (EOS,), (EOS,), (B, EOS)]
+
+
+def test_a_target_that_reaches_the_longest_length_is_open_and_comes_after_those_that_ended():
+    model = ByHand(LATE_IS_BETTER)
+    found = beam_search(model, [[4]], beam=3, n_best=3, max_extra=1, alpha=1.0)[0]
+    assert [hypothesis.tokens for hypothesis in found] == [(EOS,), (B, EOS), (A, A, A)]
+    assert found[2].score == pytest.approx(math.log(0.3) / (8 / 6), abs=1e-5)
+    assert greedy(ByHand({(A,) * n: {A: 1.0} for n in range(60)}), [[4]])[0].tokens == (A,) * 52
 
 
 def test_the_length_penalty_by_hand():
     assert length_penalty(1, 0.6) == 1.0
     assert length_penalty(7, 1.0) == 2.0
     assert length_penalty(100, 0.0) == 1.0
-    hypothesis = greedy(ByHand(), [[4]], alpha=1.0)[0]
+    hypothesis = greedy(ByHand(GREEDY_IS_WRONG), [[4]], alpha=1.0)[0]
     assert hypothesis.score == pytest.approx(math.log(0.6 * 0.35) / (7 / 6), abs=1e-5)
 
 
@@ -162,6 +193,13 @@ def test_n_best_are_sorted_and_distinct_and_end_once():
         for hypothesis in found:
             assert EOS not in hypothesis.tokens[:-1]
             assert not {PAD, UNK, BOS} & set(hypothesis.tokens)
+
+
+def test_the_best_is_the_same_however_many_are_asked_for():
+    """Asking for fewer stops the search earlier, but never too early."""
+    model = random_model(seed=3)
+    one, four = (beam_search(model, MIXED, n_best=n) for n in (1, 4))
+    assert [found[0].tokens for found in one] == [found[0].tokens for found in four]
 
 
 def test_a_target_is_at_most_so_much_longer_than_its_source():
@@ -211,6 +249,9 @@ def test_hooks_act_while_searching():
         ({"alpha": -1.0}, "alpha is -1.0"),
         ({"alpha": math.nan}, "alpha is nan"),
         ({"max_extra": -1}, "max_extra is -1"),
+        ({"batch_size": 0}, "batch_size is 0"),
+        ({"prefix": [5, EOS]}, "The prefix holds the id 3; allowed is 4 to 49"),
+        ({"prefix": [50]}, "The prefix holds the id 50"),
     ],
 )
 def test_options_out_of_range_are_named(options, says):

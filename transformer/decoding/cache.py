@@ -6,11 +6,14 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+_ROOM = 4
+"""Places for keys that are added when there is none left. Few, because beams copy them whenever they change order."""
+
 
 class LayerCache:
     """Keys (row, head, key, d_k) and values (row, head, key, d_v) of one attention layer.
 
-    Self-attention's grow in place, with room doubled when it runs out; cross-attention's are complete once appended.
+    Self-attention's grow in place, with more room made when it runs out; cross-attention's are complete once appended.
     """
 
     def __init__(self, *, grows: bool) -> None:
@@ -40,7 +43,7 @@ class LayerCache:
         """All keys and values so far, these included."""
         end = self.length + keys.shape[2]
         if not self.grows:
-            self._keys, self._values = keys, values
+            self._keys, self._values = keys.contiguous(), values.contiguous()
         else:
             self._keys = _with_room(self._keys, keys, end)
             self._values = _with_room(self._values, values, end)
@@ -51,16 +54,17 @@ class LayerCache:
 
     def select(self, rows: Int[Tensor, " new_row"]) -> None:
         """Keep these rows, in this order; a row may be taken twice."""
-        if self.length:
-            self._keys = self.keys.index_select(0, rows)
-            self._values = self.values.index_select(0, rows)
+        if self._keys is not None and self._values is not None:
+            # With their room: the next step would have to make it again, and a whole block is copied faster.
+            self._keys = self._keys.index_select(0, rows)
+            self._values = self._values.index_select(0, rows)
 
 
 def _with_room(kept: Tensor | None, new: Tensor, end: int) -> Tensor:
     """The kept tensor, or a copy with at least `end` places along its third dimension."""
     if kept is not None and kept.shape[2] >= end:
         return kept
-    room = torch.empty(*new.shape[:2], max(16, 2 * end), new.shape[3], dtype=new.dtype, device=new.device)
+    room = torch.empty(*new.shape[:2], end + _ROOM - 1, new.shape[3], dtype=new.dtype, device=new.device)
     if kept is not None:
         room[:, :, : kept.shape[2]] = kept
     return room

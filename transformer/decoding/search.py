@@ -1,40 +1,17 @@
 """Beam search with the paper's length penalty (§6.1), over many sentences at once; greedy search is a beam of 1."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
 from transformer.decoding.cache import KeyValueCache
+from transformer.decoding.continuations import best_continuations
+from transformer.decoding.hypothesis import Hypothesis, length_penalty, ranked
 from transformer.model.hooks import Hook
 from transformer.model.transformer import Transformer, source_mask
 from transformer.text.batches import pad
-from transformer.text.tokenizer import BOS, EOS, PAD, UNK
-
-_NEVER_WRITTEN = [PAD, UNK, BOS]
-
-
-@dataclass(frozen=True)
-class Hypothesis:
-    """A target that the search found."""
-
-    tokens: tuple[int, ...]
-    """Its pieces, with EOS at the end unless the search reached its longest length first."""
-    token_log_probs: tuple[float, ...]
-    """Natural logarithm of each token's probability."""
-    score: float
-    """log_prob divided by the length penalty: what hypotheses are ranked by."""
-
-    @property
-    def log_prob(self) -> float:
-        """The plain sum over the tokens, in nats."""
-        return sum(self.token_log_probs)
-
-
-def length_penalty(n_tokens: int, alpha: float) -> float:
-    """((5 + n) / 6)^alpha for a target of n tokens, EOS included (Wu et al. 2016, Equation 14; §6.1)."""
-    return ((5 + n_tokens) / 6) ** alpha
+from transformer.text.tokenizer import BOS, EOS, PAD
 
 
 def greedy(model: Transformer, sources: Sequence[Sequence[int]], **options) -> list[Hypothesis]:
@@ -60,16 +37,22 @@ def beam_search(
     beam has ended, or no open hypothesis can still beat the n_best ended ones. Targets have at most max_extra tokens
     more than the source (EOS counts on both sides), and no more than a model with learned positions has rows. Where
     fewer than n_best end by then, open hypotheses follow.
-    prefix: ids that every target begins with. batch_size: sentences decoded together.
+    prefix: ids that every target begins with; they count in its length and its log-probability.
+    batch_size: sentences decoded together.
     Raises ValueError when an option is out of range.
     """
-    for name, value, least in (("beam", beam, 1), ("n_best", n_best, 1), ("max_extra", max_extra, 0)):
+    numbers = {"beam": (beam, 1), "n_best": (n_best, 1), "max_extra": (max_extra, 0), "batch_size": (batch_size, 1)}
+    for name, (value, least) in numbers.items():
         if value < least:
             raise ValueError(f"{name} is {value}; allowed is a whole number of at least {least}.")
     if n_best > beam:
         raise ValueError(f"n_best is {n_best}; allowed is at most the beam, which is {beam}.")
     if not 0 <= alpha < float("inf"):
         raise ValueError(f"alpha is {alpha}; allowed is a number of at least 0.")
+    for piece in prefix:
+        if not EOS < piece < model.config.vocab_size:
+            allowed = f"{EOS + 1} to {model.config.vocab_size - 1}, the pieces that are not special"
+            raise ValueError(f"The prefix holds the id {piece}; allowed is {allowed}.")
     order = sorted(range(len(sources)), key=lambda index: len(sources[index]))
     found: dict[int, list[Hypothesis]] = {}
     for start in range(0, len(order), batch_size):
@@ -106,7 +89,7 @@ class _Search:
         totals, logits = history.sum(1, keepdim=True), logits[:, -1]
         active = list(range(n_sentences))
         while True:
-            totals, row, written, log_prob = self._continuations(totals, logits, active)
+            totals, row, written, log_prob = self._continue(totals, logits, active)
             tokens = torch.cat((tokens[row], written), 1)
             history = torch.cat((history[row], log_prob), 1)
             going_on = self._harvest(totals, tokens, history, active)
@@ -126,34 +109,30 @@ class _Search:
             cache.select(row)
             logits = self._logits(tokens[:, -1:], memory, mask, cache)[:, -1]
         found = zip(self.ended, self.unended, strict=True)
-        return [(_ranked(ended) + _ranked(unended))[: self.n_best] for ended, unended in found]
+        return [(ranked(ended) + ranked(unended))[: self.n_best] for ended, unended in found]
 
     def _logits(self, read: Tensor, memory: Tensor, mask: Tensor, cache: KeyValueCache) -> Tensor:
         hidden = self.model.decode(read, memory, mask, cache=cache, hooks=self.hooks)
         return self.model.projection(hidden).float()
 
-    def _continuations(
-        self, totals: Tensor, logits: Tensor, active: list[int]
-    ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    def _continue(self, totals: Tensor, logits: Tensor, active: list[int]) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         """The best ways to go on: log-probabilities so far (sentence, width), and for each row of the new beam the row
         that it goes on from, the piece it writes (row, 1), and that piece's log-probability (row, 1).
 
-        Hypotheses that have ended keep their places in the beam; the last places are closed, at -inf, in their stead.
+        Hypotheses that have ended keep their places in the beam, which is as wide as the sentence with most free ones
+        needs; in other sentences the last places are closed, at -inf.
         """
         n_sentences, width = totals.shape
-        normalizer = logits.logsumexp(-1, keepdim=True)
-        logits[:, _NEVER_WRITTEN] = float("-inf")
-        best, piece = logits.topk(min(self.beam, logits.shape[1])) if self.beam > 1 else logits.max(-1, keepdim=True)
-        best -= normalizer
-        candidates = (totals[:, :, None] + best.view(n_sentences, width, -1)).flatten(1)
-        totals, choice = candidates.topk(min(self.beam, candidates.shape[1]))
-        places = torch.arange(totals.shape[1], device=totals.device)
-        free = torch.tensor([self.beam - len(self.ended[index]) for index in active], device=totals.device)
-        totals.masked_fill_(places >= free[:, None], float("-inf"))
-        first = torch.arange(n_sentences, device=totals.device)[:, None]
-        row = (first * width + choice // best.shape[1]).flatten()
-        flat = (first * candidates.shape[1] + choice).flatten()
-        return totals, row, piece.view(-1)[flat, None], best.view(-1)[flat, None]
+        free = [self.beam - len(self.ended[sentence]) for sentence in active]
+        log_probs = logits.log_softmax(-1)
+        log_probs[:, :EOS] = float("-inf")  # PAD, UNK and BOS are never written
+        totals, place, piece = best_continuations(totals, log_probs.unflatten(0, (n_sentences, width)), max(free))
+        if min(free) < max(free):
+            closed = torch.arange(totals.shape[1]) >= torch.tensor(free)[:, None]
+            totals.masked_fill_(closed.to(totals.device), float("-inf"))
+        row = (torch.arange(n_sentences, device=totals.device)[:, None] * width + place).flatten()
+        written = piece.flatten()
+        return totals, row, written[:, None], log_probs[row, written][:, None]
 
     def _harvest(self, totals: Tensor, tokens: Tensor, history: Tensor, active: list[int]) -> list[int]:
         """Take out hypotheses that end here, and close their places; which of the active sentences go on."""
@@ -162,17 +141,15 @@ class _Search:
         for index, place in ends.nonzero().tolist():
             self.ended[active[index]].append(self._hypothesis(tokens, history, index * width + place))
         totals.masked_fill_(ends, float("-inf"))
-        best_open = totals.max(1).values.tolist()
         going_on = []
-        for index, sentence in enumerate(active):
-            if self._is_done(sentence, best_open[index]):
+        for index, (sentence, sums) in enumerate(zip(active, totals.tolist(), strict=True)):
+            if self._is_done(sentence, max(sums)):
                 continue
             if n_tokens < self.limits[sentence]:
                 going_on.append(index)
                 continue
-            places = totals[index].isfinite().nonzero().flatten().tolist()
-            rows = [self._hypothesis(tokens, history, index * width + place) for place in places]
-            self.unended[sentence] = rows
+            rows = [index * width + place for place, total in enumerate(sums) if total > float("-inf")]
+            self.unended[sentence] = [self._hypothesis(tokens, history, row) for row in rows]
         return going_on
 
     def _is_done(self, sentence: int, best_open: float) -> bool:
@@ -192,7 +169,3 @@ class _Search:
         return Hypothesis(
             tuple(tokens[row].tolist()), log_probs, sum(log_probs) / length_penalty(len(log_probs), self.alpha)
         )
-
-
-def _ranked(hypotheses: list[Hypothesis]) -> list[Hypothesis]:
-    return sorted(hypotheses, key=lambda hypothesis: hypothesis.score, reverse=True)
