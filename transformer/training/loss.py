@@ -11,8 +11,10 @@ from transformer.model.transformer import Transformer, source_mask
 from transformer.text.batches import Batch
 from transformer.text.tokenizer import PAD
 
-_CHUNK_ELEMENTS = {"cpu": 2**20, "cuda": 2**28, "mps": 2**26}
-"""Logits held at once: on the CPU few enough to stay in its cache."""
+_CHUNK_ELEMENTS = {"cpu": 2**20, "cuda": 2**26, "mps": 2**24}
+"""Logits held at once, for up to _LARGE_VOCAB pieces: on the CPU few enough to stay in its cache."""
+_LARGE_VOCAB = 2**13
+"""From here on a chunk has no fewer rows for more pieces: products of few rows wait for memory, not for arithmetic."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +43,7 @@ class _ProjectedCrossEntropy(torch.autograd.Function):
         nll = hidden.new_zeros((), dtype=torch.float32)
         uniform = hidden.new_zeros((), dtype=torch.float32)
         device = hidden.device.type
-        chunk = max(1, _CHUNK_ELEMENTS.get(device, 2**20) // n_vocab)
+        chunk = max(1, _CHUNK_ELEMENTS.get(device, 2**20) // min(n_vocab, _LARGE_VOCAB))
         if torch.is_autocast_enabled(device):
             hidden, weight = (tensor.to(torch.get_autocast_dtype(device)) for tensor in (hidden, weight))
         # One buffer for all chunks: fresh memory for each costs the CPU more than the softmax does.
