@@ -31,10 +31,10 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 @pytest.fixture(scope="session")
 def tsv(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """80 strings of six letters and their reverses."""
+    """400 strings of up to six letters and their reverses."""
     draw = random.Random(1)
     strings: dict[str, None] = {}
-    while len(strings) < 80:
+    while len(strings) < 400:
         strings[" ".join(draw.choice("abcdef") for _ in range(draw.randint(1, 6)))] = None
     path = tmp_path_factory.mktemp("corpus") / "letters.tsv"
     path.write_text("".join(f"{string}\t{string[::-1]}\n" for string in strings))

@@ -77,8 +77,8 @@ def _cuda() -> tuple[Device, ...]:
         answer = subprocess.run(question, capture_output=True, text=True, timeout=10, check=True).stdout
     except (OSError, subprocess.SubprocessError):
         return ()
-    rows = [line.rsplit(",", 1) for line in answer.splitlines()]
-    sizes = [(title.strip(), int(size)) for title, size in rows if size.strip().isdecimal()]
+    rows = [line.rpartition(",") for line in answer.splitlines()]
+    sizes = [(title.strip(), int(size)) for title, _, size in rows if size.strip().isdecimal()]
     shown = os.environ.get("CUDA_VISIBLE_DEVICES")
     if shown is not None:
         # An entry may also be the name of a GPU or of a part of one: its size is not asked for.

@@ -87,7 +87,8 @@ def load_probes(folder: Path) -> list[Probe]:
     """
     path = folder / PROBES_FILE
     try:
-        with np.load(path, allow_pickle=False) as file:
+        # np.load closes a file that it was given by name only when it could read it.
+        with path.open("rb") as opened, np.load(opened, allow_pickle=False) as file:
             arrays = {name: file[name] for name in file.files}
         about = json.loads(str(arrays["about"]))
         if about["format"] != FORMAT:
