@@ -56,19 +56,16 @@ class Train:
         from transformer.training.worker import follow, lead
 
         world = World.from_environment()
-        if self.resume:
-            folder = _run_folder(self.name)
-            request = read_request(folder)
-        else:
-            folder, request = runs_folder() / check_name(self.name), self._request()
+        folder = _run_folder(self.name) if self.resume else runs_folder() / check_name(self.name)
         if not world.leads:
+            request = read_request(folder) if self.resume else self._request()
             return 0 if follow(folder, request, world) else 130
         if self.resume:
             descriptor = inherited_lock(folder)
             descriptor = reopen(folder) if descriptor is None else descriptor
         else:
-            folder, descriptor = create(request)
-            request = read_request(folder)
+            folder, descriptor = create(self._request())
+        request = read_request(folder)
         finished = lead(folder, request, descriptor, _say, world)
         if not finished:
             _say(f"Saved at step {get_run(folder.name).step}; go on with: roundtable train --name {self.name} --resume")
