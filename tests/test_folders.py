@@ -148,11 +148,14 @@ def test_runs_lie_in_checkpoints_by_default(monkeypatch: pytest.MonkeyPatch):
 def test_a_file_is_replaced_in_one_step(tmp_path: Path):
     path = tmp_path / "file"
     path.write_text("old")
+    reader = path.open()
     with replacing(path) as temporary:
         assert temporary.parent == tmp_path
         temporary.write_text("new")
         assert path.read_text() == "old"
     assert path.read_text() == "new"
+    assert reader.read() == "old", "whoever was reading reads the old file to its end"
+    reader.close()
     assert not temporary.exists()
 
 

@@ -147,6 +147,7 @@ def test_cached_decoding_after_reordering_beams(encoding: str):
     cache = KeyValueCache(2)
     model.decode(TARGET_IN[:, :3], memory, cache=cache)
     cache.select(rows)
+    cache.select_sentences(rows)
     step = model.decode(TARGET_IN[:, 3:4], memory[rows], cache=cache)
     reordered = torch.cat([TARGET_IN[rows, :3], TARGET_IN[:, 3:4]], dim=1)
     assert largest_difference(step, model.decode(reordered, memory[rows])[:, 3:]) < 1e-5

@@ -107,6 +107,10 @@ class Trainer:
         self.progress = Progress()
         if (folder / "state.pt").exists():
             self._load_state()
+        if world.leads:
+            # Also where a run was killed before it first saved: it starts anew.
+            _cut_metrics(folder / METRICS_FILE, self.progress.step)
+            _remove_half_written(folder)
         self._shared_loss = world.share(_BatchLoss(self.model))
 
     def run(
@@ -285,9 +289,6 @@ class Trainer:
             torch.cuda.set_rng_state_all(state["random_cuda"])
         window = Window(**state["progress"].pop("window"))
         self.progress = Progress(**state["progress"], window=window)
-        if self.world.leads:
-            _cut_metrics(self.folder / METRICS_FILE, self.progress.step)
-            _remove_half_written(self.folder)
 
 
 def saved_steps(folder: Path) -> list[Path]:
