@@ -22,9 +22,10 @@ TINY = [
 
 def run(arguments: list[str], capsys: pytest.CaptureFixture, stdin: bytes = b"") -> tuple[int, str, str]:
     """Exit code, standard output and standard error of one command."""
-    with pytest.MonkeyPatch.context() as patch, pytest.raises(SystemExit) as leaving:
+    with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin), encoding="utf-8"))
-        main(arguments)
+        with pytest.raises(SystemExit) as leaving:
+            main(arguments)
     out, err = capsys.readouterr()
     return int(leaving.value.code or 0), out, err
 
@@ -33,22 +34,11 @@ def run(arguments: list[str], capsys: pytest.CaptureFixture, stdin: bytes = b"")
 def runs(tmp_path_factory: pytest.TempPathFactory):
     """A checkpoints folder in which `trained` was trained for four steps and saved twice."""
     folder = tmp_path_factory.mktemp("runs")
-    with pytest.MonkeyPatch.context() as patch, pytest.raises(SystemExit) as leaving:
+    arguments = ["train", "--name", "trained", "--corpus", "reverse", *TINY]
+    with pytest.MonkeyPatch.context() as patch:
         patch.setenv("ROUNDTABLE_CHECKPOINTS", str(folder))
-        main(
-            [
-                "train",
-                "--name",
-                "trained",
-                "--corpus",
-                "reverse",
-                *TINY,
-                "--train.steps",
-                "4",
-                "--train.save-every",
-                "2",
-            ]
-        )
+        with pytest.raises(SystemExit) as leaving:
+            main([*arguments, "--train.steps", "4", "--train.save-every", "2"])
     assert leaving.value.code == 0
     return folder
 

@@ -162,7 +162,7 @@ def test_counts_start_where_they_make_sense(cls: type, field: str):
 
 
 def test_a_cooldown_fits_into_the_steps():
-    with pytest.raises(ConfigError, match="TrainConfig.cooldown is 11; allowed is at most steps, which is 10"):
+    with pytest.raises(ConfigError, match=r"TrainConfig\.cooldown is 11; allowed is at most steps, which is 10"):
         TrainConfig(steps=10, cooldown=11)
     assert TrainConfig(steps=10, cooldown=10).cooldown == 10
 

@@ -23,7 +23,7 @@ _HOME = {
     "ReplaceRow": "transformer.analysis.interventions",
 }
 
-__all__ = ["__version__", *_HOME]  # noqa: PLE0604
+__all__ = ["__version__", *_HOME]  # pyright: ignore[reportUnsupportedDunderAll]
 
 
 def __getattr__(name: str) -> Any:
