@@ -59,7 +59,7 @@ class _ProjectedCrossEntropy(torch.autograd.Function):
             log_z = highest + total.log()
             nll += (log_z - of_gold).sum()
             uniform += (log_z - mean).sum()
-            if needs_grad:
+            if grad_hidden is not None and grad_weight is not None:
                 grad = exponentials.div_(total).sub_(epsilon / n_vocab)
                 grad.scatter_add_(1, index, torch.full_like(index, epsilon - 1, dtype=grad.dtype))
                 grad = grad.to(weight.dtype)
