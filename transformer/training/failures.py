@@ -20,8 +20,8 @@ class RunError(ValueError):
     """A run ended before its time; the message is what its status says."""
 
 
-def explain(error: BaseException, folder: Path, device: str) -> str:
-    """One or two sentences: what happened and what helps. The error itself may be of any kind."""
+def explain(error: BaseException, folder: Path, device: str) -> str | None:
+    """One or two sentences: what happened and what helps; None for an error that nobody thought of."""
     text = str(error)
     if _is_full(error, folder):
         return f"The disk is full: {folder} could not be written. Free some space, then resume."
@@ -31,8 +31,7 @@ def explain(error: BaseException, folder: Path, device: str) -> str:
         return text
     if isinstance(error, OSError) and error.filename is not None:
         return f"{error.filename}: {error.strerror}."
-    first = text.strip().splitlines()[0] if text.strip() else "no more is known"
-    return f"{type(error).__name__}: {first}. train.log in {folder} says where."
+    return None
 
 
 def _is_full(error: BaseException, folder: Path) -> bool:

@@ -35,6 +35,11 @@ class Reporter:
         if message and not self.silent:
             self.say(message)
 
+    def end(self, state: State, message: str, step: int) -> None:
+        """Write the last words; the message is left for the error that carries it to say."""
+        self.status = replace(self.status, state=state, message=message, step=step, seconds_left=None)
+        self._write()
+
     def step(self, step: int, steps: int) -> None:
         """A step is done, or several; written if the last writing is a while ago."""
         now = time.monotonic()

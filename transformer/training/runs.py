@@ -4,7 +4,6 @@ A run is a checkpoint folder and, while it lives, a process of its own that surv
 remembered here: files and locks in the folder say all there is to know, so pages and shells see the same.
 """
 
-import json
 import os
 import shutil
 import signal
@@ -19,7 +18,7 @@ from transformer.folders import SHIPPED, CheckpointError, check_name, runs_folde
 from transformer.training import locks
 from transformer.training.launch import LOG_FILE, create, reopen, spawn, take_run
 from transformer.training.request import REQUEST_FILE, RunRequest, read_request
-from transformer.training.status import LIVE, LOCK_FILE, LOST, STOP_FILE, State, look
+from transformer.training.status import LIVE, LOCK_FILE, LOST, STOP_FILE, State, look, saved
 
 __all__ = ["GRACE", "Run", "RunRequest", "delete", "get_run", "list_runs", "rename", "resume", "start", "stop"]
 
@@ -204,12 +203,12 @@ def _look(folder: Path) -> Run | None:
     if status is not None and state not in ("lost", None):
         details = {key: value for key, value in vars(status).items() if key != "state"}
         return Run(folder=folder, state=state, **details)
-    saved = _saved(folder)
-    if saved is None and (status is None and not (folder / REQUEST_FILE).exists()):
+    found = saved(folder)
+    if found is None and (status is None and not (folder / REQUEST_FILE).exists()):
         return None
     if status is None and _is_shipped(folder):
         return None
-    step, steps, corpus = saved or (0, None, "")
+    step, steps, corpus = found or (0, None, "")
     if state is None:
         state = "finished" if steps is not None and step >= steps else "lost"
     return Run(
@@ -223,15 +222,6 @@ def _look(folder: Path) -> Run | None:
         corpus=status.corpus if status else corpus,
         preset=status.preset if status else "",
     )
-
-
-def _saved(folder: Path) -> tuple[int, int, str] | None:
-    """Step and planned steps of the weights in a folder, and their corpus, from config.json."""
-    try:
-        config = json.loads((folder / "config.json").read_bytes())
-        return int(config["step"]), int(config["train"]["steps"]), str(config["corpus"]["name"])
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
 
 
 def _note_stop(folder: Path) -> bool:

@@ -92,6 +92,15 @@ def look(folder: Path) -> tuple[State | None, Status | None]:
     return "lost" if status else None, status
 
 
+def saved(folder: Path) -> tuple[int, int, str] | None:
+    """Step and planned steps of the weights in a folder, and their corpus, from config.json."""
+    try:
+        config = json.loads((folder / "config.json").read_bytes())
+        return int(config["step"]), int(config["train"]["steps"]), str(config["corpus"]["name"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
 def _whole(status: Status) -> bool:
     numbers: tuple[Any, ...] = (status.step, status.steps or 0, status.created, status.seconds_left or 0)
     texts = (status.message, status.device, status.corpus, status.preset)

@@ -19,7 +19,7 @@ from transformer.training.failures import RunError, explain
 from transformer.training.reporter import Reporter
 from transformer.training.request import UPLOAD_FILE, RunRequest
 from transformer.training.signals import stop_signals
-from transformer.training.status import STOP_FILE
+from transformer.training.status import STOP_FILE, saved
 
 if TYPE_CHECKING:
     import torch
@@ -42,12 +42,15 @@ def lead(folder: Path, request: RunRequest | None, descriptor: int, say: Callabl
             try:
                 finished = work.in_turn()
             except Exception as error:
-                if not isinstance(error, ValueError):
-                    traceback.print_exc()
                 sentence = explain(error, folder, reporter.status.device or work.device_name)
-                reporter.now("failed", f"{sentence} {_what_is_saved(folder)}", seconds_left=None)
+                if sentence is None:
+                    traceback.print_exc()
+                    sentence = f"{type(error).__name__}: {error}. It is a fault in Roundtable; its log says where."
+                step = _saved_step(folder)
+                sentence += f" What was saved at step {step} is whole." if step else " Nothing was saved yet."
+                reporter.end("failed", sentence, step)
                 raise RunError(sentence) from error
-        reporter.now("finished" if finished else "stopped", seconds_left=None)
+        reporter.end("finished" if finished else "stopped", "", _saved_step(folder))
         return finished
     finally:
         os.close(descriptor)
@@ -121,7 +124,6 @@ class _Work:
 
         finished = train_in_terminal(trainer, listeners, between_steps)
         record()
-        self.reporter.status = replace(self.reporter.status, step=trainer.progress.step, steps=trainer.config.steps)
         self.world.leave()
         return finished
 
@@ -192,11 +194,6 @@ class _Work:
         return recorder
 
 
-def _what_is_saved(folder: Path) -> str:
-    from transformer.checkpoint import read_config
-
-    try:
-        step = read_config(folder).step
-    except CheckpointError:
-        step = 0
-    return f"What was saved at step {step} is whole." if step else "Nothing was saved yet."
+def _saved_step(folder: Path) -> int:
+    found = saved(folder)
+    return 0 if found is None else found[0]
