@@ -9,6 +9,7 @@ import torch
 
 from transformer.analysis.interventions import SwitchOff
 from transformer.config import ModelConfig
+from transformer.decoding import search
 from transformer.decoding.search import Hypothesis, beam_search, greedy, length_penalty
 from transformer.model import Transformer
 from transformer.text.tokenizer import BOS, EOS, PAD, UNK
@@ -257,6 +258,12 @@ def test_hooks_act_while_searching():
 def test_options_out_of_range_are_named(options, says):
     with pytest.raises(ValueError, match=says):
         beam_search(random_model(), [[5]], **options)
+
+
+def test_batches_hold_sentences_of_like_length_and_fewer_long_ones():
+    sources = [[4] * n for n in (3, 640, 1, 128, 64, 2, 2, 128)]
+    batches = list(search._batches(sources, 4))
+    assert batches == [[2, 5, 6, 0], [4, 3], [7], [1]]
 
 
 def test_no_sentence_gives_no_target():

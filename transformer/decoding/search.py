@@ -1,6 +1,6 @@
 """Beam search with the paper's length penalty (§6.1), over many sentences at once; greedy search is a beam of 1."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import torch
 from torch import Tensor
@@ -12,6 +12,11 @@ from transformer.model.hooks import Hook
 from transformer.model.transformer import Transformer, source_mask
 from transformer.text.batches import pad
 from transformer.text.tokenizer import BOS, EOS, PAD
+
+_HYPOTHESES = 256
+"""Decoded together: enough for the matrix products to outweigh what a step costs whatever its size."""
+_LONG = 64
+"""Pieces of a sentence above which fewer are decoded together, so that memory is bounded."""
 
 
 def greedy(model: Transformer, sources: Sequence[Sequence[int]], **options) -> list[Hypothesis]:
@@ -27,7 +32,7 @@ def beam_search(
     alpha: float = 0.6,
     n_best: int = 1,
     max_extra: int = 50,
-    batch_size: int = 64,
+    batch_size: int | None = None,
     prefix: Sequence[int] = (),
     hooks: Sequence[Hook] = (),
 ) -> list[list[Hypothesis]]:
@@ -38,9 +43,10 @@ def beam_search(
     more than the source (EOS counts on both sides), and no more than a model with learned positions has rows. Where
     fewer than n_best end by then, open hypotheses follow.
     prefix: ids that every target begins with; they count in its length and its log-probability.
-    batch_size: sentences decoded together.
+    batch_size: sentences decoded together, fewer where they are long; by default 256 hypotheses' worth.
     Raises ValueError when an option is out of range.
     """
+    batch_size = max(1, _HYPOTHESES // max(1, beam)) if batch_size is None else batch_size
     numbers = {"beam": (beam, 1), "n_best": (n_best, 1), "max_extra": (max_extra, 0), "batch_size": (batch_size, 1)}
     for name, (value, least) in numbers.items():
         if value < least:
@@ -53,14 +59,25 @@ def beam_search(
         if not EOS < piece < model.config.vocab_size:
             allowed = f"{EOS + 1} to {model.config.vocab_size - 1}, the pieces that are not special"
             raise ValueError(f"The prefix holds the id {piece}; allowed is {allowed}.")
-    order = sorted(range(len(sources)), key=lambda index: len(sources[index]))
     found: dict[int, list[Hypothesis]] = {}
-    for start in range(0, len(order), batch_size):
-        chosen = order[start : start + batch_size]
+    for chosen in _batches(sources, batch_size):
         search = _Search(model, [sources[index] for index in chosen], beam, alpha, n_best, max_extra, prefix, hooks)
         with torch.inference_mode():
             found.update(zip(chosen, search.run(), strict=True))
     return [found[index] for index in range(len(sources))]
+
+
+def _batches(sources: Sequence[Sequence[int]], n_sentences: int) -> Iterator[list[int]]:
+    """Indices of sentences of about the same length; fewer than n_sentences where they are longer than _LONG pieces."""
+    order = sorted(range(len(sources)), key=lambda index: len(sources[index]))
+    batch: list[int] = []
+    for index in order:
+        if batch and (len(batch) + 1) * max(1, len(sources[index]) / _LONG) > n_sentences:
+            yield batch
+            batch = []
+        batch.append(index)
+    if batch:
+        yield batch
 
 
 class _Search:
