@@ -1,6 +1,7 @@
 """Run by test_resume.py in a process of its own: trains in forked children, each killed with SIGKILL where it is told.
 
-Reads from standard input, line by line, [folder, moments], and answers each with a line once the run is done. Moments:
+Reads from standard input, line by line, [folder, moments], and answers each with a line: how each child ended, the last
+of which nothing kills. Moments:
     ["step", n]              while step n is under way, after its gradients and before its update
     ["half", name, n]        when half of the n-th file of that name is written
     ["before", name, n]      when that file is whole, under its temporary name
@@ -14,6 +15,7 @@ import os
 import signal
 import sys
 import time
+import traceback
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -70,8 +72,8 @@ def sabotage(moment: list[Any], folder: Path) -> None:
         Path.replace = replacing
 
 
-def train(folder: str, moment: list[Any] | None) -> bool:
-    """Train in a child until it is done (True) or killed (False)."""
+def train(folder: str, moment: list[Any] | None) -> str:
+    """Train in a child until it is done, killed, or has failed."""
     child = os.fork()
     if child == 0:
         code = 1
@@ -80,6 +82,8 @@ def train(folder: str, moment: list[Any] | None) -> bool:
             if moment is not None:
                 sabotage(moment, Path(folder))
             code = 0 if run.run() else 1
+        except Exception:
+            traceback.print_exc()
         finally:
             os._exit(code)
     if moment is not None and moment[0] == "seconds":
@@ -87,11 +91,8 @@ def train(folder: str, moment: list[Any] | None) -> bool:
         os.kill(child, signal.SIGKILL)
     _, status = os.waitpid(child, 0)
     if os.WIFSIGNALED(status):
-        assert os.WTERMSIG(status) == signal.SIGKILL
-        return False
-    if os.WEXITSTATUS(status) != 0:
-        raise RuntimeError(f"training failed after {moment}")
-    return True
+        return "killed" if os.WTERMSIG(status) == signal.SIGKILL else f"signal {os.WTERMSIG(status)}"
+    return "done" if os.WEXITSTATUS(status) == 0 else "failed"
 
 
 def main() -> None:
@@ -101,9 +102,7 @@ def main() -> None:
         trainer(Path(folder))
     for line in sys.stdin:
         folder, moments = json.loads(line)
-        killed = [not train(folder, moment) for moment in moments]
-        done = train(folder, None)
-        print(json.dumps({"killed": killed, "done": done}), flush=True)
+        print(json.dumps([train(folder, moment) for moment in [*moments, None]]), flush=True)
 
 
 if __name__ == "__main__":
