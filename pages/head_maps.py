@@ -16,6 +16,7 @@ COLUMNS = (5, 6)  # the grid and the opened head
 COLUMNS_OF_LONG = (2, 5)  # from LONG tokens on, so that there is room for their labels; but many heads need theirs
 LONG, MANY = 40, 8
 GAP = 32  # pixels between columns of gap="medium"
+STACKED = 640  # pixels up to which Streamlit puts columns below each other
 
 EXPLANATION = r"""
 Information moves between words by **attention** (§3.2 of [the paper](https://arxiv.org/abs/1706.03762)). A head
@@ -86,7 +87,9 @@ def heads(request: Request) -> None:
         head_grid(attention, (layer, head), open_head)
     with right:
         st.html(opened_title(attention, layer, head, view.n_heads))
-        width = (page_width() - GAP) * columns[1] // sum(columns)
+        width = page_width()
+        if width > STACKED:
+            width = (width - GAP) * columns[1] // sum(columns)
         figure, alt = head_figure(attention, layer, head, width), describe_head(attention, layer, head)
         st.plotly_chart(figure, width="content", key="opened", alt=alt, config={"displaylogo": False})
     with left:

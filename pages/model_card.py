@@ -19,7 +19,8 @@ def show() -> None:
         return
     corpus = about(request.model).get("corpus") or {}
     st.markdown(f"**{request.model}** has no card. Its config.json says: {describe(request.model)}.")
-    st.table({field.title(): str(corpus.get(field, "")) for field in ("name", "licence", "attribution")})
+    names = {"name": "Corpus", "licence": "Licence", "attribution": "Attribution"}
+    st.table({name: str(corpus.get(field, "")) for field, name in names.items()}, width="content")
 
 
 show_page(show)

@@ -119,6 +119,12 @@ function legend(node, view) {
   if (sq * sk > 1) node.append(element('span', 'item', `a pixel is the largest of ${sq} × ${sk} tokens`));
 }
 
+// Whether two views show the same maps under the same labels, whatever is selected.
+function alike(one, other) {
+  const text = view => JSON.stringify({ ...view, pixels: 0, selected: 0 });
+  return one && text(one) === text(other) && one.pixels.every((pixel, i) => pixel === other.pixels[i]);
+}
+
 const instances = new WeakMap();
 
 export default function ({ data, parentElement, setTriggerValue, setStateValue }) {
@@ -132,7 +138,7 @@ export default function ({ data, parentElement, setTriggerValue, setStateValue }
   const late = state.timer || (state.sent && String(state.sent) !== String(view.selected) && performance.now() - state.when < 3000);
   if (!late) { state.at = view.selected; state.sent = null; }
   state.at = [clamp(state.at[0], 0, view.layers.length - 1), clamp(state.at[1], 0, view.heads.length - 1)];
-  let place;
+  let place = state.place;
 
   const title = ([layer, head]) => `layer ${view.layers[layer]}, head ${view.heads[head]}`;
   const box = (node, layer, head, margin) => {
@@ -150,7 +156,7 @@ export default function ({ data, parentElement, setTriggerValue, setStateValue }
       + `Selected: ${title(state.at)}. Arrow keys move and open, Enter opens.`);
   }
   function draw(width) {
-    place = layout(view, width);
+    place = state.place = layout(view, width);
     grid.style.width = place.width + 'px';
     grid.classList.toggle('dense', place.w < 26);
     paint(canvas, view, place);
@@ -223,7 +229,8 @@ export default function ({ data, parentElement, setTriggerValue, setStateValue }
   const frame = grid.parentElement, parentWidth = () => frame.clientWidth;
   legend(parentElement.querySelector('.legend'), view);
   let drawn = parentWidth();
-  draw(drawn);
+  if (drawn === state.drawn && alike(state.view, view)) outline(); else draw(drawn);
+  Object.assign(state, { view, drawn });
   // The server lays the opened head out for the width that the page really has.
   const page = (parentElement.host ?? parentElement).closest('[data-testid=stMainBlockContainer]');
   function measure() {
@@ -232,7 +239,7 @@ export default function ({ data, parentElement, setTriggerValue, setStateValue }
     if (Math.abs(width - (state.pageWidth ?? 0)) > 20) setStateValue('page_width', (state.pageWidth = width));
   }
   const resized = new ResizeObserver(() => {
-    if (parentWidth() !== drawn) draw((drawn = parentWidth()));
+    if (parentWidth() !== drawn) draw((drawn = state.drawn = parentWidth()));
     clearTimeout(state.measuring);
     if (page) state.measuring = setTimeout(measure, 250);
   });
