@@ -9,6 +9,7 @@ from playwright.sync_api import Page, expect
 from tests.e2e.browser import Server, screenshot, wait_idle
 
 pytestmark = pytest.mark.e2e
+expect.set_options(timeout=20_000)
 
 
 def open_heads(page: Page, server: Server, query: str = "") -> None:
@@ -55,7 +56,8 @@ def test_open_type_click_read(server, page):
     open_heads(page, server)
     expect(page.locator(".opened")).to_contain_text("L0·H0")
     type_sentence(page, "The cat sees the dog.")
-    expect(page.locator(".js-plotly-plot .ytick text").first).to_have_text("The")
+    expect(page.locator(".js-plotly-plot .ytick text").nth(1)).to_have_text("cat")
+    settle(page)
     click_head(page, 1, 2)
     expect(page.locator(".opened")).to_contain_text("L1·H2")
     settle(page)
@@ -71,6 +73,7 @@ def test_the_address_reproduces_the_view(server, page, new_page):
     open_heads(page, server)
     page.get_by_role("radio", name="cross").click()
     page.get_by_text("Hide special tokens", exact=True).click()
+    settle(page)
     click_head(page, 1, 3)
     expect(page.locator(".opened")).to_contain_text("L1·H3")
     settle(page)

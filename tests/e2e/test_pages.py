@@ -11,6 +11,7 @@ from tests.e2e.browser import screenshot, wait_idle
 PAGES = sorted(path.stem for path in (ROOT / "pages").glob("*.py") if path.stem != "__init__")
 
 pytestmark = pytest.mark.e2e
+expect.set_options(timeout=20_000)
 
 
 def title(name: str) -> str:
