@@ -1,0 +1,59 @@
+"""Positional encodings: the waves of §3.5, what training makes of learned ones, and what both do inside a model."""
+
+import streamlit as st
+
+from pages.encodings.beside import beside
+from pages.encodings.inside import inside
+from pages.encodings.waves import waves
+from ui.encoding_state import n_tokens
+from ui.sidebar import Request
+from ui.state import show_page
+
+TABS = ("Waves", "Learned beside fixed", "In the model")
+
+
+def show() -> None:
+    request: Request | None = st.session_state.request
+    with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
+        st.title("Positional encodings", anchor=False, width="content")
+        with st.popover("What am I looking at?", type="tertiary", width="content"):
+            explain()
+    st.markdown(
+        "Attention by itself takes no notice of word order. The paper adds to each word **a vector that says where "
+        "it stands**."
+    )
+    tabs = st.tabs(TABS, key="tab", bind="query-params")
+    if tabs[0].open:
+        with tabs[0]:
+            waves(n_tokens(request))
+    if tabs[1].open:
+        with tabs[1]:
+            beside()
+    if tabs[2].open:
+        with tabs[2]:
+            inside(request)
+
+
+def explain() -> None:
+    st.markdown(
+        r"""
+Self-attention compares every word with every other and takes no notice of where they stand: shuffle the words, and an
+encoder's outputs shuffle along. So [the paper](https://arxiv.org/abs/1706.03762) (§3.5) adds a vector to each word,
+
+$$PE_{(pos,\,2i)} = \sin\!\left(\frac{pos}{10000^{2i/d_{model}}}\right) \qquad
+PE_{(pos,\,2i+1)} = \cos\!\left(\frac{pos}{10000^{2i/d_{model}}}\right)$$
+
+- **Sinusoidal** positions are fixed waves. For any k, PE(pos + k) is PE(pos) turned by one and the same rotation Mₖ.
+- **Learned** positions are one trained vector for each position, up to a last one (Table 3, row E).
+- **RoPE** ([Su et al. 2021](https://arxiv.org/abs/2104.09864)) adds nothing; it turns queries and keys by their
+  positions.
+- **ALiBi** ([Press et al. 2021](https://arxiv.org/abs/2108.12409)) takes a penalty off each score that grows with
+  distance.
+
+The paper chose sinusoids "because it may allow the model to extrapolate to sequence lengths longer than the ones
+encountered during training". It never tested that; the last view of *In the model* does.
+"""
+    )
+
+
+show_page(show)

@@ -1,0 +1,253 @@
+"""Positional encodings: every view of every tab, with the models there are and without those there are not."""
+
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import torch
+from streamlit.testing.v1 import AppTest
+
+from pages.encodings import beside, inside, waves
+from tests.conftest import ROOT
+from transformer.ablations.positions import ENCODINGS
+from transformer.ablations.table import TABLE, Row, write_rows
+from transformer.checkpoint import CheckpointConfig, write_config
+from transformer.config import ModelConfig, TrainConfig
+from transformer.model import Transformer
+from transformer.text.tokenizer import Tokenizer
+from transformer.weights import named_weights, save_weights
+
+SENTENCES = ["The animal was tired.", "Das Tier war müde.", "A street is wide.", "Eine Straße ist breit."] * 4
+TABS = ("Waves", "Learned beside fixed", "In the model")
+RELATIVE, LENGTHS = beside.VIEWS[-1], inside.VIEWS[-1]
+
+
+@pytest.fixture(scope="module")
+def five(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A checkpoint for each encoding, of random weights; 12 rows of the learned one are said to have been visited."""
+    folder = tmp_path_factory.mktemp("five")
+    tokenizer = Tokenizer.train(SENTENCES, 310)
+    for encoding in ENCODINGS:
+        model = ModelConfig(
+            vocab_size=len(tokenizer), d_model=16, d_ff=16, n_heads=2, n_encoder_layers=2, n_decoder_layers=1,
+            positions=encoding, max_length=160,
+        )  # fmt: skip
+        torch.manual_seed(0)
+        (folder / encoding).mkdir()
+        tokenizer.save(folder / encoding / "tokenizer.model")
+        save_weights(named_weights(Transformer(model)), folder / encoding / "model.safetensors")
+        write_config(folder / encoding, CheckpointConfig(model, TrainConfig(steps=7), {"name": "mine"}, step=7))
+    visits = {"position_visits": {"corpus": "mine", "texts": [900 - 80 * at for at in range(12)] + [0] * 148}}
+    (folder / "learned" / "evaluation.json").write_text(json.dumps(visits))
+    return folder
+
+
+@pytest.fixture
+def open_page(five: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., AppTest]:
+    """Opens the page at a tab, with these query parameters, on some of the five checkpoints; by default on all."""
+
+    def start(tab: str, *names: str, rows: list[Row] | None = None, **parameters: str) -> AppTest:
+        for name in () if names == ("nothing",) else names or ENCODINGS:
+            shutil.copytree(five / name, tmp_path / name)
+        if rows is not None:
+            write_rows(rows, tmp_path / TABLE)
+        monkeypatch.setenv("ROUNDTABLE_CHECKPOINTS", str(tmp_path))
+        monkeypatch.setattr("transformer.folders.SHIPPED", tmp_path / "nothing")
+        monkeypatch.setattr("transformer.ablations.table.SHIPPED", tmp_path / "nothing")
+        app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120)
+        app.query_params.update({"tab": tab, **parameters})
+        app.run()
+        app.switch_page("pages/positional_encodings.py").run()
+        return app
+
+    return start
+
+
+def charts(app: AppTest) -> list[dict]:
+    return [json.loads(chart.proto.spec) for chart in app.get("plotly_chart")]
+
+
+def said(app: AppTest) -> str:
+    return " ".join(element.value for kind in (app.markdown, app.info, app.caption) for element in kind)
+
+
+def sentences(app: AppTest) -> str:
+    """The sentence as it was and as it was shuffled, as HTML."""
+    return next(element.proto.body for element in app.get("html") if "shuffled" in element.proto.body)
+
+
+def assert_plain(app: AppTest) -> None:
+    assert not app.exception
+    assert not app.error
+    assert not app.warning
+
+
+@pytest.mark.parametrize("view", waves.VIEWS)
+def test_waves(open_page, view: str):
+    app = open_page("Waves", "sinusoidal", waves=view)
+    assert_plain(app)
+    assert app.title[0].value == "Positional encodings"
+    assert charts(app)
+
+
+@pytest.mark.parametrize("view", waves.VIEWS)
+@pytest.mark.parametrize("d_model", [2, 512])
+@pytest.mark.parametrize("positions", [1, 2000])
+def test_waves_at_their_ends(open_page, view: str, d_model: int, positions: int):
+    app = open_page("Waves", "sinusoidal", waves=view, d_model=str(d_model), positions=str(positions), base="10")
+    assert_plain(app)
+    assert charts(app)
+
+
+def test_waves_work_without_any_model(open_page):
+    app = open_page("Waves", "nothing")
+    assert_plain(app)
+    assert charts(app)
+    assert "Within your sentence" not in said(app)
+
+
+def test_waves_mark_the_sentence_and_say_how_much_of_them_it_sees(open_page):
+    app = open_page("Waves", "sinusoidal", sentence="The animal was tired.", d_model="128")
+    assert "of 64 pairs turn by less than a quarter" in said(app)
+    figure = charts(app)[0]
+    assert any(shape["x0"] == -0.5 for shape in figure["layout"]["shapes"])
+
+
+def test_moving_a_slider_draws_anew(open_page):
+    app = open_page("Waves", "sinusoidal", waves="Rotation")
+    before = charts(app)[0]
+    app.slider(key="k").set_value(-5).run()
+    assert_plain(app)
+    assert charts(app)[0] != before
+    assert "at most" in said(app)
+
+
+def test_waves_need_no_torch():
+    """It takes seconds to import; the first tab is there before."""
+    code = """
+import sys
+from pages.encodings import beside, inside, waves
+from transformer.analysis.encodings import distance_profile, shift_error, shift_matrix, similarity, sinusoidal
+from ui.encoding_figures import profile_figure, similarity_figure, table_figure
+from ui.wave_figures import rotation_figure, wave_figure, wavelength_figure
+table = sinusoidal(9, 8)
+shift_error(table, shift_matrix(1, 8), 1)
+profile_figure({"sinusoidal": distance_profile(similarity(table))})
+similarity_figure(similarity(table)), table_figure(table), wave_figure(9, 8, 1e4, [0]), wavelength_figure(8, 1e4)
+rotation_figure(1, 2, 8, 1e4, [0, 1])
+print("torch" in sys.modules)
+"""
+    result = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
+    assert result.stdout.strip() == "False", result.stderr
+
+
+@pytest.mark.parametrize("view", beside.VIEWS)
+@pytest.mark.parametrize("when", ["after training", "at the start"])
+def test_learned_beside_fixed(open_page, view: str, when: str):
+    app = open_page(TABS[1], "learned", beside=view, when=when)
+    assert_plain(app)
+    assert len(charts(app)) == {"Similarity": 3, "Norms": 1, "Best linear map": 1}.get(view, 2)
+
+
+def test_rows_hardly_visited_are_shaded_and_left_out_of_fits(open_page):
+    app = open_page(TABS[1], "learned")
+    assert "Rows from 12 on (hatched) were visited by less than 1 %" in said(app)
+    veil = charts(app)[1]["data"][-1]
+    assert min(y for y in veil["y"]) == 11.5
+    app = app.button_group(key="beside").set_value("Spectrum").run()
+    assert "the 12 that at least 1 % of training's texts reach" in said(app)
+
+
+def test_without_a_learned_model_the_page_says_how_to_train_one(open_page):
+    app = open_page(TABS[1], "rope")
+    assert_plain(app)
+    assert [info.value for info in app.info] == [beside.HOW_TO_TRAIN]
+    app.button_group(key="beside").set_value(RELATIVE).run()
+    assert_plain(app)
+    assert len(charts(app)) == 2, "RoPE and ALiBi need no model"
+
+
+@pytest.mark.parametrize("view", inside.VIEWS)
+@pytest.mark.parametrize("model", ENCODINGS)
+def test_in_every_model(open_page, view: str, model: str):
+    app = open_page(TABS[2], inside=view, model=model, sentence="The animal was tired.", target="Das Tier war müde.")
+    assert_plain(app)
+    assert charts(app) or app.info
+
+
+@pytest.mark.parametrize("model", ENCODINGS)
+def test_parts_of_the_decoders_scores(open_page, model: str):
+    app = open_page(TABS[2], model, inside="Position or content", side="decoder", model=model, target="Das Tier")
+    assert_plain(app)
+    n_parts = {"sinusoidal": 4, "learned": 4, "rope": 2, "alibi": 2, "none": 1}[model]
+    shares, maps = charts(app)
+    assert len(shares["data"]) == n_parts
+    assert len(maps["data"]) == n_parts + 1
+
+
+def test_without_positions_outputs_shuffle_along(open_page):
+    app = open_page(TABS[2], "sinusoidal", inside="Order matters", sentence="The animal was tired.")
+    assert "**Without positions the outputs shuffle along**" in said(app)
+    shuffled = sentences(app)
+    app.button(key="shuffle_again").click().run()
+    assert_plain(app)
+    assert sentences(app) != shuffled
+
+
+@pytest.mark.parametrize("view", inside.VIEWS[:-1])
+@pytest.mark.parametrize("sentence", ["", "Hi", "word " * 70, "<b>&amp;</b> </s> $x^2$", "🇩🇪 שלום"])
+def test_unusual_sentences_give_a_picture_or_a_sentence(open_page, view: str, sentence: str):
+    app = open_page(TABS[2], "sinusoidal", inside=view, sentence=sentence, target="Das Tier")
+    assert not app.exception
+    assert not app.error
+    assert charts(app) or app.info or app.warning
+
+
+def test_a_link_with_nonsense_in_it_shows_the_first_view(open_page):
+    app = open_page("Nothing", "sinusoidal", waves="?", d_model="17", base="x", positions="-1")
+    assert_plain(app)
+    assert charts(app)
+
+
+def test_before_anything_is_measured_the_page_says_how_to(open_page):
+    app = open_page(TABS[2], "sinusoidal", inside=LENGTHS)
+    assert_plain(app)
+    assert "`roundtable ablate positions`" in app.info[0].value
+
+
+def row(encoding: str, low: int, high: int, accuracy: float | None, seed: int = 1) -> Row:
+    gone = accuracy is None
+    return Row(
+        part="copy", encoding=encoding, seed=seed, unit="letters", trained_to=20, shortest=low, longest=high,
+        n_pairs=0 if gone else 200, n_too_long=200 if gone else 0, n_tokens=0 if gone else 4000,
+        nll=None if gone else 0.5, accuracy=accuracy, whole=accuracy, steps=3000, target_tokens=10_000, version="0",
+    )  # fmt: skip
+
+
+def test_the_length_plot_answers_whether_sinusoids_extrapolate(open_page):
+    rows = [row("sinusoidal", *one, seed) for seed in (1, 2) for one in ((1, 20, 0.98), (21, 60, 0.25))]
+    rows += [row("learned", 1, 20, 0.97), row("learned", 21, 60, None)]
+    app = open_page(TABS[2], "sinusoidal", rows=rows, inside=LENGTHS)
+    assert_plain(app)
+    assert "They **do not extrapolate here**: 98% up to 20 letters, 25% beyond." in said(app)
+    assert "learned 97% → stops" in said(app)
+    assert "what is longer cannot be read at all" in said(app)
+    assert "1–20: 200, 21–60: 200" in said(app)
+    assert any("ends here" in note["text"] for note in charts(app)[0]["layout"]["annotations"])
+
+
+def test_sinusoids_that_do_extrapolate_are_said_to(open_page):
+    rows = [row("sinusoidal", 1, 20, 0.98), row("sinusoidal", 21, 60, 0.97)]
+    app = open_page(TABS[2], "sinusoidal", rows=rows, inside=LENGTHS)
+    assert "They do extrapolate here" in said(app)
+
+
+def test_a_broken_table_gets_one_plain_sentence(open_page, tmp_path: Path):
+    (tmp_path / TABLE).write_text("nonsense")
+    app = open_page(TABS[2], "sinusoidal", inside=LENGTHS)
+    assert not app.exception
+    assert "is not a table of scores by length" in app.warning[0].value

@@ -1,0 +1,275 @@
+"""Figures of tables of positions, sinusoidal or learned: pure functions from numbers to Plotly.
+
+Like the figures of heads they know nothing of a page.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from transformer.analysis.encodings import Components, Profile
+from transformer.analysis.shift_map import ShiftMap
+from ui.encoding_theme import DASHES, ENCODING_COLOURS, ENCODING_NAMES, NEUTRAL
+from ui.figure_parts import BAND, BAR, GRIDLESS, empty_figure, note
+from ui.theme import DIFFERENCES, WEIGHTS, colour_scale, to_rgb
+from ui.wave_figures import positions
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
+
+_CELLS = 90_000
+"""Cells of a heat map beyond which positions are left out: more than a screen has pixels for, and slow to send."""
+_INK = "#14171b"
+"""On the heat maps' own pale colours, in either theme."""
+
+
+def drawn_every(n: int, d_model: int) -> int:
+    """1 where table_figure draws all n positions, else how many positions lie between two that it draws."""
+    return max(1, -(-n * d_model // _CELLS))
+
+
+def table_figure(
+    table: np.ndarray,
+    title: str = "",
+    *,
+    lengths: np.ndarray | None = None,
+    unvisited_from: int | None = None,
+    marked: int = 0,
+    limit: float | None = None,
+    height: int = 460,
+) -> "go.Figure":
+    """A table of positions as a heat map, positions down and dimensions across, red above 0 and blue below.
+
+    lengths: wavelength of each pair, for hovering. unvisited_from: the first row that training hardly ever visited; it
+    and those after it lie under a veil. marked: tokens of a sentence, whose end is drawn. limit: the value at both ends
+    of the colours, by default the table's largest.
+    """
+    n, d_model = table.shape
+    step = drawn_every(n, d_model)
+    limit = limit or float(np.abs(table).max(initial=0)) or 1.0
+    figure = empty_figure(height, title)
+    figure.add_heatmap(
+        z=table[::step].astype(np.float32),
+        y=np.arange(0, n, step),
+        xaxis="x2",
+        zmid=0,
+        zmin=-limit,
+        zmax=limit,
+        colorscale=colour_scale(DIFFERENCES),
+        colorbar=BAR,
+        hovertemplate="position %{y}, %{x}: <b>%{z:.3f}</b><extra></extra>",
+    )
+    figure.add_scatter(x=[None], y=[None], showlegend=False)  # an axis without data is not drawn
+    hover = {"tickmode": "array", "tickvals": list(range(d_model)), "ticktext": _dimensions(d_model, lengths)}
+    figure.update_layout(
+        xaxis=GRIDLESS | {"title": "dimension", "range": [-0.5, d_model - 0.5]},
+        xaxis2=GRIDLESS | hover | {"overlaying": "x", "matches": "x", "showticklabels": False, "ticks": ""},
+        yaxis=GRIDLESS | {"title": "position", "range": [n - 0.5, -0.5]},
+    )
+    if unvisited_from is not None and unvisited_from < n:
+        _veil(figure, unvisited_from, n, d_model)
+    if 0 < marked < n:
+        figure.add_hline(y=marked - 0.5, line={"color": _INK, "dash": "dot", "width": 2})
+        corner = {"x": 1, "xref": "paper", "xanchor": "right", "y": 1, "yref": "paper", "yanchor": "bottom"}
+        note(figure, "dotted: where your sentence ends", 13, **corner)
+    return figure
+
+
+def similarity_figure(matrix: np.ndarray, title: str = "", *, height: int = 400) -> "go.Figure":
+    """PE · PEᵀ, square, position down and across; 1 is the mean squared length of a row."""
+    n = len(matrix)
+    step = max(1, int(np.ceil(n / _CELLS**0.5)))
+    places = np.arange(0, n, step)
+    figure = empty_figure(height, title)
+    figure.add_heatmap(
+        z=matrix[::step, ::step].astype(np.float32),
+        x=places,
+        y=places,
+        zmid=0,
+        zmin=-1,
+        zmax=1,
+        colorscale=colour_scale(DIFFERENCES),
+        colorbar=BAR,
+        hovertemplate="positions %{y} and %{x}: <b>%{z:.3f}</b><extra></extra>",
+    )
+    axis = GRIDLESS | {"title": "position", "constrain": "domain"}
+    return figure.update_layout(
+        xaxis=axis | {"range": [-0.5, n - 0.5], "constraintoward": "right"},
+        yaxis=axis | {"range": [n - 0.5, -0.5], "scaleanchor": "x"},
+    )
+
+
+def profile_figure(profiles: Mapping[str, Profile], *, height: int = 400) -> "go.Figure":
+    """Similarity over distance, a line an encoding, in a band from the lowest to the highest pair at each distance."""
+    figure, lowest = empty_figure(height), -0.35
+    for encoding, profile in profiles.items():
+        colour, distance = ENCODING_COLOURS[encoding], np.arange(len(profile.mean))
+        red, green, blue = to_rgb(colour)
+        figure.add_scatter(
+            x=np.concatenate([distance, distance[::-1]]),
+            y=np.concatenate([profile.highest, profile.lowest[::-1]]),
+            fill="toself",
+            fillcolor=f"rgba({red}, {green}, {blue}, 0.2)",
+            mode="none",
+            hoverinfo="skip",
+            showlegend=False,
+        )
+        figure.add_scatter(
+            x=distance,
+            y=profile.mean,
+            mode="lines",
+            name=ENCODING_NAMES[encoding],
+            line={"color": colour, "width": 2.5, "dash": DASHES[encoding]},
+            customdata=np.stack([profile.lowest, profile.highest], axis=1),
+            hovertemplate="distance %{x}: <b>%{y:.3f}</b> (%{customdata[0]:.3f} to %{customdata[1]:.3f})",
+        )
+        lowest = min(lowest, float(profile.lowest.min(initial=0)) - 0.05)
+    return figure.update_layout(
+        xaxis={"title": "distance between two positions", "zeroline": False},
+        yaxis={"title": "similarity, mean and range", "range": [max(lowest, -1.5), 1.15]},
+    )
+
+
+def spectrum_figure(frequency: np.ndarray, amplitude: np.ndarray, title: str = "", *, height: int = 420) -> "go.Figure":
+    """The Fourier transform over position: dimensions across, frequencies up, brightness the amplitude.
+
+    Where there are too many frequencies to send, some neighbours are drawn as one, by the largest of them.
+    """
+    step = drawn_every(*amplitude.shape) if amplitude.size else 1
+    if step > 1:
+        frequency = frequency[::step]
+        amplitude = np.maximum.reduceat(amplitude, np.arange(0, len(amplitude), step), axis=0)
+    figure = empty_figure(height, title)
+    figure.add_heatmap(
+        z=amplitude.astype(np.float32),
+        y=frequency,
+        zmin=0,
+        colorscale=colour_scale(WEIGHTS),
+        colorbar=BAR | {"title": {"text": "amplitude", "side": "top"}},
+        hovertemplate="dimension %{x}, %{y:.3f} turns a position: amplitude <b>%{z:.3f}</b><extra></extra>",
+    )
+    half = 0.25 / max(len(frequency), 1)
+    return figure.update_layout(
+        xaxis=GRIDLESS | {"title": "dimension"},
+        yaxis=GRIDLESS | {"title": "turns a position", "range": [0, 0.5 + half]},
+    )
+
+
+def components_figure(components: Components, encoding: str, title: str = "", *, height: int = 420) -> "go.Figure":
+    """Positions in the plane of their first two principal components, joined in their order, brighter later."""
+    points, share = components.coordinates, components.share
+    n = len(points)
+    flat = points.shape[1] < 2
+    named = {0, n - 1} | set(range(0, n, max(1, n // 6)))
+    figure = empty_figure(height, title)
+    figure.add_scatter(
+        x=points[:, 0],
+        y=np.zeros(n) if flat else points[:, 1],
+        mode="lines+markers+text",
+        showlegend=False,
+        line={"color": ENCODING_COLOURS[encoding], "width": 1.5},
+        marker={"color": np.arange(n), "colorscale": colour_scale(WEIGHTS), "size": 9, "line": {"width": 1}},
+        text=[str(place) if place in named else "" for place in range(n)],
+        textposition="top center",
+        customdata=np.arange(n),
+        hovertemplate="position %{customdata}<extra></extra>",
+    )
+    second = 0.0 if flat else share[1]
+    return figure.update_layout(
+        xaxis={"title": f"first component, {share[0]:.0%} of the variance", "zeroline": False},
+        yaxis={"title": f"second component, {second:.0%}", "zeroline": False, "scaleanchor": "x"},
+    )
+
+
+def norms_figure(
+    fixed: np.ndarray, start: np.ndarray, trained: np.ndarray, visits: np.ndarray | None, rare_from: int | None
+) -> "go.Figure":
+    """Length of each position's row in the three tables, over how many texts of an epoch reach the position."""
+    figure = empty_figure(420)
+    if visits is not None:
+        figure.add_bar(
+            x=np.arange(len(visits)),
+            y=visits,
+            yaxis="y2",
+            name="texts that reach it, an epoch",
+            marker={"color": BAND},
+            hovertemplate="position %{x}: %{y:,} texts an epoch<extra></extra>",
+        )
+    for values, name, encoding, dash in (
+        (fixed, "sinusoidal", "sinusoidal", "solid"),
+        (start, "learned, at the start", "learned", "dot"),
+        (trained, "learned, after training", "learned", "dash"),
+    ):
+        figure.add_scatter(
+            x=np.arange(len(values)),
+            y=values,
+            mode="lines",
+            name=name,
+            line={"color": ENCODING_COLOURS[encoding], "width": 2.5, "dash": dash},
+            hovertemplate="position %{x}: <b>%{y:.3f}</b>",
+        )
+    if rare_from is not None:
+        figure.add_vline(x=rare_from - 0.5, line={"color": NEUTRAL, "dash": "dot", "width": 2})
+        place = {"x": rare_from, "xanchor": "left", "y": 1, "yref": "paper", "yanchor": "top"}
+        note(figure, "hardly ever visited from here on", **place)
+    top = 1.15 * (max(float(values.max(initial=0)) for values in (fixed, start, trained)) or 1.0)
+    left = {"title": "‖PE(position)‖", "range": [0, top], "overlaying": "y2", "tickmode": "auto", "nticks": 6}
+    return figure.update_layout(
+        xaxis={"title": "position", "zeroline": False},
+        yaxis=left,
+        yaxis2={"title": "texts", "side": "right", "showgrid": False, "rangemode": "tozero"},
+    )
+
+
+def shift_figure(fits: Mapping[str, Sequence[ShiftMap]]) -> "go.Figure":
+    """Residual of the best linear map on positions held out, over k; dotted, what leaving the row as it is leaves."""
+    figure, top = empty_figure(420), 1.2
+    for encoding, found in fits.items():
+        for name, values, dash in (
+            ("best linear map", [fit.held_out for fit in found], "solid"),
+            ("identity", [fit.identity for fit in found], "dot"),
+        ):
+            figure.add_scatter(
+                x=[fit.k for fit in found],
+                y=values,
+                mode="lines+markers",
+                name=f"{ENCODING_NAMES[encoding]}, {name}",
+                line={"color": ENCODING_COLOURS[encoding], "dash": dash, "width": 3 if dash == "solid" else 2},
+                marker={"size": 9 if dash == "solid" else 6},
+                customdata=[[fit.n_fitted, fit.n_held_out, fit.fitted] for fit in found],
+                hovertemplate="k = %{x}: <b>%{y:.3f}</b> on %{customdata[1]} pairs held out"
+                "<br>(%{customdata[0]} pairs fitted, residual there %{customdata[2]:.3f})",
+            )
+            top = max(top, *values)
+    figure.add_hline(y=1, line={"color": NEUTRAL, "dash": "dash", "width": 1})
+    note(figure, "as far off as the mean row", x=0, xref="paper", y=1, xanchor="left", yanchor="bottom")
+    return figure.update_layout(
+        xaxis={"title": "k: positions moved", "dtick": 1, "zeroline": False},
+        yaxis={"title": "residual, share of the variance", "range": [-0.05, 1.06 * top], "zeroline": False},
+    )
+
+
+def _dimensions(d_model: int, lengths: np.ndarray | None) -> list[str]:
+    """What hovering says of each dimension."""
+    if lengths is None:
+        return [f"dimension {dimension}" for dimension in range(d_model)]
+    waves = ("sine", "cosine")
+    return [f"dimension {d} ({waves[d % 2]}), wavelength {positions(lengths[d // 2])}" for d in range(d_model)]
+
+
+def _veil(figure: "go.Figure", first: int, n: int, d_model: int) -> None:
+    left, right, top, bottom = -0.5, d_model - 0.5, first - 0.5, n - 0.5
+    hatch: dict[str, Any] = {"shape": "/", "size": 9, "solidity": 0.2}
+    figure.add_scatter(
+        x=[left, right, right, left, left],
+        y=[top, top, bottom, bottom, top],
+        xaxis="x2",
+        mode="none",
+        fill="toself",
+        showlegend=False,
+        hoveron="fills",
+        hoverinfo="text",
+        text="hardly ever visited in training",
+        fillpattern=hatch | {"fgcolor": _INK, "bgcolor": "rgba(255, 255, 255, 0.4)"},
+    )
