@@ -10,7 +10,7 @@ sys.path.insert(0, str(ROOT))
 
 from tests.e2e.browser import BROWSER_ARGUMENTS, Server, find_browser, wait_idle  # noqa: E402
 
-VIEWS = {"head-maps": "head_maps?kind=cross&layer=2&head=0"}
+VIEWS = {"head-maps": "?kind=cross&layer=2&head=0"}
 SIZE = {"width": 1440, "height": 860}
 
 
