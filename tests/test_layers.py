@@ -16,7 +16,7 @@ class Absent:
 sys.meta_path.insert(0, Absent())
 import transformer
 for module in pkgutil.walk_packages(transformer.__path__, "transformer."):
-    if not module.name.endswith("__main__"):
+    if module.name not in {"transformer.__main__", "transformer.cli", "transformer.run_commands"}:
         importlib.import_module(module.name)
 """
 
@@ -25,6 +25,7 @@ def run_python(code: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=120)
 
 
+# The command line is made of tyro's annotations; nothing imports it.
 def test_transformer_imports_where_streamlit_plotly_bertviz_pooch_and_tyro_are_missing():
     result = run_python(IMPORT_ALL)
     assert result.returncode == 0, result.stderr

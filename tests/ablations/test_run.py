@@ -70,7 +70,7 @@ def test_length_families_are_measured_on_every_length(checkpoints: Path, monkeyp
 def test_the_shipped_five_get_scores_visits_and_half_precision(checkpoints: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(run, "PARTS", {"small": small_part((1,), fitted_table=False)})
     assert train_positions(["small"], to_the_end, notify=lambda text: None)
-    assert sorted(list_checkpoints()) == sorted(f"positions-{name}" for name in ENCODINGS)
+    assert {f"positions-{name}" for name in ENCODINGS} <= set(list_checkpoints())
     folder = checkpoints / "positions-learned"
     evaluation = json.loads((folder / "evaluation.json").read_text())
     assert evaluation["small test"]["perplexity"] > 1

@@ -79,6 +79,7 @@ def test_a_run_from_its_start_by_a_server_that_dies_to_its_end(ask, folder):
 
 SERVER = f"""
 import sys
+import time
 from tests.training_runs.conftest import TINY
 from transformer.training import runs
 
@@ -86,6 +87,8 @@ for name, probes in (("first", ("a b c",)), ("second", ())):
     changes = TINY | {ENDLESS!r}
     request = runs.RunRequest.from_preset(name, sys.argv[1], "small", changes, device="cpu", probes=probes)
     runs.start(request)
+    while runs.get_run("first").state == "queued":
+        time.sleep(0.05)
 assert "torch" not in sys.modules
 """
 
