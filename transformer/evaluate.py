@@ -61,7 +61,7 @@ def perplexity(model: Transformer, tokenizer: Tokenizer, pairs: Sequence[tuple[s
 def translation_scores(translations: Sequence[str], references: Sequence[str]) -> dict[str, dict[str, Any]]:
     """Corpus scores with their sacreBLEU signatures.
 
-    bleu and chrf: cased, detokenized. bleu_lower_moses: punctuation normalized, lower-cased and tokenized as Moses does,
+    bleu and chrf: cased, detokenized. bleu_lower_moses: punctuation normalized, lower-cased, tokenized as Moses does,
     which is what papers on Multi30k report; it does not compare with the former.
     """
     from sacrebleu.metrics.bleu import BLEU
