@@ -15,7 +15,7 @@ def show() -> None:
         return
     card = find_checkpoint(request.model) / "README.md"
     if card.exists():
-        st.markdown(card.read_text("utf-8"), width=760)
+        st.markdown(card.read_text("utf-8").removeprefix(f"# {request.model}\n"), width=760)
         return
     corpus = about(request.model).get("corpus") or {}
     st.markdown(f"**{request.model}** has no card. Its config.json says: {describe(request.model)}.")

@@ -9,12 +9,12 @@ def test_a_model_without_a_card_is_described_from_its_config(open_app):
     assert "made here" in str(app.table[0].value)
 
 
-def test_a_card_is_shown_as_it_was_written(open_app, checkpoints):
+def test_a_card_is_shown_without_its_title_which_the_sidebar_says(open_app, checkpoints):
     card = checkpoints / "sentences" / "README.md"
-    card.write_text("# A card\n\nTrained on nothing.\n", "utf-8")
+    card.write_text("# sentences\n\nTrained on nothing.\n", "utf-8")
     app = open_app().switch_page("pages/model_card.py").run()
     assert not app.exception
-    assert app.markdown[0].value == card.read_text("utf-8").strip()
+    assert app.markdown[0].value == "Trained on nothing."
 
 
 def test_every_page_is_in_the_navigation():
