@@ -116,7 +116,7 @@ def _parts(name: str, stamp: int, sentence: str, target: str | None) -> "ScorePa
     checkpoint = load(name)
     if target is None:
         return score_parts(checkpoint.model, [*checkpoint.tokenizer.encode(sentence), EOS], "encoder")
-    return score_parts(checkpoint.model, [BOS, *checkpoint.tokenizer.encode(target)], "decoder")
+    return score_parts(checkpoint.model, [BOS, *_target_ids(checkpoint, target)], "decoder")
 
 
 def divergences(request: Request, untrained: bool = False) -> dict[str, np.ndarray]:
@@ -141,8 +141,14 @@ def _divergences(name: str, stamp: int, sentence: str, target: str, untrained: b
 def _trace(checkpoint: "Checkpoint", sentence: str, target: str):
     from transformer.analysis.tracing import trace_ids
 
-    source, written = ([*checkpoint.tokenizer.encode(text), EOS] for text in (sentence, target))
+    source, written = [*checkpoint.tokenizer.encode(sentence), EOS], [*_target_ids(checkpoint, target), EOS]
     return trace_ids(checkpoint, (sentence, target), source, written, generated=False)
+
+
+def _target_ids(checkpoint: "Checkpoint", target: str) -> list[int]:
+    """The target without </s>, as far as the model has positions: one that cannot translate yet writes on and on."""
+    shape, ids = checkpoint.config.model, checkpoint.tokenizer.encode(target)
+    return ids[: shape.max_length - 1] if shape.positions == "learned" else ids
 
 
 def untrained_encoder(request: Request) -> Attention:

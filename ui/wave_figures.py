@@ -13,15 +13,17 @@ if TYPE_CHECKING:
     import plotly.graph_objects as go
 
 SINE, COSINE, MOVED = ENCODING_COLOURS["sinusoidal"], NEUTRAL, ENCODING_COLOURS["learned"]
-_MOST_DOTS = 200
+_POINTS, _MOST_DOTS = 600, 60
 
 
 def wave_figure(n: int, d_model: int, base: float, pairs: Sequence[int], marked: int = 0) -> "go.Figure":
-    """One lane for each pair of dimensions: its sine and cosine over n positions, with dots where tokens stand.
+    """One lane for each pair of dimensions: its sine and cosine over n positions.
 
-    The first `marked` positions, a sentence's, are shaded.
+    The first `marked` positions, a sentence's, are shaded, and each of its tokens has a dot.
     """
-    fine, whole = np.linspace(0, max(n - 1, 1), 600), np.arange(n)
+    # Whole positions are among the points, so that hovering finds them.
+    fine = np.linspace(0, max(n - 1, 1), max(n - 1, 1) * max(1, _POINTS // max(n, 1)) + 1)
+    tokens = np.arange(min(marked, n, _MOST_DOTS))
     turn, length = frequencies(d_model, base), wavelengths(d_model, base)
     figure = empty_figure(max(200, 92 * len(pairs) + 80), hovermode="closest")
     tops = np.linspace(1, 0, len(pairs) + 1)
@@ -31,30 +33,26 @@ def wave_figure(n: int, d_model: int, base: float, pairs: Sequence[int], marked:
             ("sine", np.sin, SINE, 2 * pair),
             ("cosine", np.cos, COSINE, 2 * pair + 1),
         ):
-            shared = {"yaxis": axis, "legendgroup": name, "name": name}
-            line = {"color": colour, "width": 2}
-            curve = of(fine * turn[pair]).astype(np.float32)
-            figure.add_scatter(
-                x=fine, y=curve, mode="lines", line=line, hoverinfo="skip", showlegend=lane == 0, **shared
+            hover = (
+                f"position %{{x:.3~g}}, dimension {dimension} ({name}): <b>%{{y:.3f}}</b><br>"
+                f"wavelength {positions(length[pair])}<extra></extra>"
             )
-            if n <= _MOST_DOTS:
-                figure.add_scatter(
-                    x=whole,
-                    y=of(whole * turn[pair]).astype(np.float32),
-                    mode="markers",
-                    showlegend=False,
-                    marker={"color": colour, "size": 6},
-                    hovertemplate=f"position %{{x}}, dimension {dimension} ({name}): <b>%{{y:.3f}}</b><br>"
-                    f"wavelength {positions(length[pair])}<extra></extra>",
-                    **shared,
-                )
+            shared = {"yaxis": axis, "legendgroup": name, "name": name, "hovertemplate": hover}
+            line, dots = {"color": colour, "width": 2}, {"color": colour, "size": 7}
+            curve = of(fine * turn[pair]).astype(np.float32)
+            figure.add_scatter(x=fine, y=curve, mode="lines", line=line, showlegend=lane == 0, **shared)
+            if len(tokens):
+                points = of(tokens * turn[pair]).astype(np.float32)
+                figure.add_scatter(x=tokens, y=points, mode="markers", marker=dots, showlegend=False, **shared)
         title = {"text": f"dimensions<br>{2 * pair}, {2 * pair + 1}", "standoff": 4, "font": {"size": 12}}
         drawn = {"domain": [tops[lane + 1], top], "range": [-1.15, 1.15], "tickvals": [-1, 0, 1], "title": title}
         figure.update_layout({f"yaxis{lane + 1}": drawn | {"zeroline": False, "fixedrange": True}})
         corner = {"x": 1, "xref": "paper", "xanchor": "right", "y": top, "yref": "paper", "yanchor": "bottom"}
         note(figure, f"wavelength {positions(length[pair])}", **corner)
     if marked:
-        _shade(figure, -0.5, min(marked, n) - 0.5)
+        figure.add_shape(
+            x0=-0.5, x1=min(marked, n) - 0.5, y0=0, y1=1, yref="paper", fillcolor=BAND, line_width=0, layer="below"
+        )
     shown = [-0.5, max(n - 0.5, 0.5)]
     return figure.update_layout(
         xaxis={"title": "position", "range": shown, "zeroline": False, "anchor": "free", "position": 0}
@@ -108,7 +106,3 @@ def rotation_figure(position: int, k: int, d_model: int, base: float, pairs: Seq
 def positions(length: float) -> str:
     """A wavelength with its unit."""
     return f"{length:,.1f} positions" if length < 1000 else f"{length:,.0f} positions"
-
-
-def _shade(figure: "go.Figure", start: float, end: float) -> None:
-    figure.add_shape(x0=start, x1=end, y0=0, y1=1, yref="paper", fillcolor=BAND, line_width=0, layer="below")

@@ -43,10 +43,8 @@ def waves(n_tokens: int) -> None:
     )
     first, second, third, fourth = st.columns(4, gap="medium")
     d_model = first.select_slider("Dimensions, d_model", WIDTHS, 128, key="d_model", bind="query-params")
-    base = second.select_slider(
-        "Base of the wavelengths", BASES, 10_000, key="base", bind="query-params", format_func="{:,}".format
-    )
-    n = third.select_slider("Positions", LENGTHS, 60, key="positions", bind="query-params", format_func="{:,}".format)
+    base = second.select_slider("Base of the wavelengths", BASES, 10_000, key="base", bind="query-params")
+    n = third.select_slider("Positions", LENGTHS, 60, key="positions", bind="query-params")
     if view == "Waves":
         _waves(d_model, base, n, n_tokens, _choose_pairs(fourth, d_model))
     elif view == "Heat map":

@@ -76,9 +76,11 @@ def test_odd_d_model_is_refused_with_a_sentence(draw):
 def test_waves_by_hand():
     figure = wave_figure(5, 4, 10_000, [0, 1], marked=2)
     dots = [trace for trace in figure.data if trace.mode == "markers"]
-    assert [trace.name for trace in dots] == ["sine", "cosine"] * 2
-    assert dots[0].y == pytest.approx(np.sin(np.arange(5)), abs=1e-6)
-    assert dots[3].y == pytest.approx(np.cos(np.arange(5) / 100), abs=1e-6)
+    curves = [trace for trace in figure.data if trace.mode == "lines"]
+    assert [trace.name for trace in curves] == ["sine", "cosine"] * 2
+    assert set(range(5)) <= set(curves[0].x.tolist()), "hovering finds every whole position"
+    assert curves[3].y == pytest.approx(np.cos(curves[3].x / 100), abs=1e-6)
+    assert dots[0].y == pytest.approx(np.sin(np.arange(2)), abs=1e-6), "a dot for each of the sentence's two tokens"
     assert "dimension 3 (cosine)" in dots[3].hovertemplate
     assert "wavelength 628.3 positions" in dots[3].hovertemplate
     band = figure.layout.shapes[0]
