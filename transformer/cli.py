@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Union
 
 import tyro
 
+from transformer.ablate_command import Ablate
 from transformer.config import ModelConfig, TrainConfig
 from transformer.folders import check_name, find_checkpoint, runs_folder
 from transformer.presets import get_preset
@@ -202,6 +203,7 @@ _COMMANDS = {
     "evaluate": Evaluate,
     "trace": TraceCommand,
     "average": Average,
+    "ablate": Ablate,
     "runs": Runs,
 }
 

@@ -9,8 +9,9 @@ import pytest
 from transformer.ablations import run
 from transformer.ablations.positions import ENCODINGS, PARTS, Part
 from transformer.ablations.run import train_positions
-from transformer.ablations.table import TABLE, read_rows
+from transformer.ablations.table import PARTS_IN_ORDER, TABLE, read_rows
 from transformer.checkpoint import load_checkpoint
+from transformer.cli import main
 from transformer.config import ModelConfig, TrainConfig
 from transformer.folders import CheckpointError, list_checkpoints
 from transformer.presets import Preset
@@ -106,3 +107,41 @@ def test_another_number_of_steps_is_refused_in_a_sentence(checkpoints: Path, mon
     assert not train_positions(["small"], lambda trainer: False, steps=5, notify=lambda text: None)
     with pytest.raises(CheckpointError, match="was begun with 5 steps, not 3: ask for 5, or remove it"):
         train_positions(["small"], to_the_end, notify=lambda text: None)
+
+
+def test_the_command_trains_measures_and_goes_on(
+    checkpoints: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+):
+    monkeypatch.setattr(run, "PARTS", {"copy": small_part((1, 2), fitted_table=True)})
+    for _ in range(2):
+        with pytest.raises(SystemExit) as leaving:
+            main(["ablate", "positions", "--parts", "copy", "--steps", "2"])
+        assert leaving.value.code == 0
+    err = capsys.readouterr().err
+    assert "small: 10 of 10 models are to be trained." in err
+    assert err.count("small: all models are trained and measured.") == 1
+    assert f"The table is {checkpoints / TABLE}." in err
+    assert {row.steps for row in read_rows(checkpoints / TABLE)} == {2}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["ablate"], "Missing"),
+        (["ablate", "heads"], "heads"),
+        (["ablate", "positions", "--parts", "klingon"], "klingon"),
+        (["ablate", "positions", "--steps", "0"], "--steps is 0; allowed is a whole number of at least 1."),
+    ],
+)
+def test_bad_input_to_the_command_is_one_sentence(arguments: list[str], says: str, capsys: pytest.CaptureFixture):
+    with pytest.raises(SystemExit) as leaving:
+        main(arguments)
+    out, err = capsys.readouterr()
+    assert leaving.value.code == 2
+    assert says in err
+    assert "Traceback" not in err
+    assert out == ""
+
+
+def test_the_command_knows_every_part_in_order():
+    assert tuple(PARTS) == PARTS_IN_ORDER

@@ -5,7 +5,6 @@ import pytest
 from tests.ablations.rows import row
 from ui.length_figure import length_figure
 
-
 ROWS = [
     row("sinusoidal", 1, 20, 0.9), row("sinusoidal", 21, 40, 0.5), row("sinusoidal", 1, 20, 0.7, seed=2),
     row("sinusoidal", 21, 40, 0.1, seed=2), row("learned", 1, 20, 1.0), row("learned", 21, 40, None),

@@ -9,6 +9,8 @@ from pathlib import Path
 from transformer.folders import SHIPPED, CheckpointError, replacing, runs_folder
 
 TABLE = "positions.csv"
+PARTS_IN_ORDER = ("tatoeba", "copy", "reverse", "shift-3", "short")
+"""Of the family of positions, in the order in which they are trained."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -16,7 +18,7 @@ class Row:
     """How one model did on the test pairs of some lengths (see transformer.analysis.by_length.LengthScore)."""
 
     part: str
-    """Which data: tatoeba | short | copy | reverse | shift-3."""
+    """Which data, one of PARTS_IN_ORDER."""
     encoding: str
     """Of the model: sinusoidal | learned | rope | alibi | none."""
     seed: int
