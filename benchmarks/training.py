@@ -67,8 +67,7 @@ def rows() -> list[Row]:
 
 
 WHY = (
-    "most of a step is matrix multiplication, the same for all; "
-    "what is ours to save is the rest (see the share below)."
+    "most of a step is matrix multiplication, the same for all; what is ours to save is the rest (see the share below)."
 )
 
 
