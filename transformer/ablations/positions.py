@@ -25,12 +25,16 @@ ENCODINGS: tuple[Positions, ...] = get_args(Positions)
 
 REAL_TEXT = Preset(
     ModelConfig(d_model=128, d_ff=512, n_heads=4, n_encoder_layers=3, n_decoder_layers=3),
-    TrainConfig(steps=4000, batch_tokens=4096, vocab_size=4000, warmup=1000),
+    TrainConfig(steps=2000, batch_tokens=4096, vocab_size=4000, warmup=800),
 )
+"""8 million target tokens."""
+SHORT_TEXT = Preset(REAL_TEXT.model, replace(REAL_TEXT.train, steps=1500, batch_tokens=2048, warmup=600))
+"""3 million target tokens."""
 TASK = Preset(
     ModelConfig(d_model=64, d_ff=256, n_heads=4, n_encoder_layers=2, n_decoder_layers=2),
-    TrainConfig(steps=3000, batch_tokens=2048, vocab_size=313, warmup=500, validate_every=1000, save_every=1000),
+    TrainConfig(steps=2000, batch_tokens=2048, vocab_size=313, warmup=500, validate_every=1000, save_every=1000),
 )
+"""4 million target tokens; after half of them a model with sinusoids copies all strings of a trained length."""
 SHIFT = 3
 
 
@@ -123,7 +127,7 @@ PARTS: dict[str, Part] = {
         _task_part(f"shift-{SHIFT}", _after_the_shift),
         Part(
             name="short",
-            preset=REAL_TEXT,
+            preset=SHORT_TEXT,
             corpus=_short,
             seeds=(1, 2, 3),
             unit="words",
