@@ -34,6 +34,7 @@ def table_figure(
     title: str = "",
     *,
     lengths: np.ndarray | None = None,
+    visits: np.ndarray | None = None,
     unvisited_from: int | None = None,
     marked: int = 0,
     limit: float | None = None,
@@ -41,9 +42,10 @@ def table_figure(
 ) -> "go.Figure":
     """A table of positions as a heat map, positions down and dimensions across, red above 0 and blue below.
 
-    lengths: wavelength of each pair, for hovering. unvisited_from: the first row that training hardly ever visited; it
-    and those after it lie under a veil. marked: tokens of a sentence, whose end is drawn. limit: the value at both ends
-    of the colours, by default the table's largest.
+    lengths: wavelength of each pair, for hovering. visits: how many texts of training reach each position, drawn as a
+    strip on the right. unvisited_from: the first row that training hardly ever visited; it and those after it lie under
+    a veil. marked: tokens of a sentence, whose end is drawn. limit: the value at both ends of the colours, by default
+    the table's largest.
     """
     n, d_model = table.shape
     step = drawn_every(n, d_model)
@@ -67,6 +69,8 @@ def table_figure(
         xaxis2=GRIDLESS | hover | {"overlaying": "x", "matches": "x", "showticklabels": False, "ticks": ""},
         yaxis=GRIDLESS | {"title": "position", "range": [n - 0.5, -0.5]},
     )
+    if visits is not None:
+        _visits_strip(figure, visits[:n], d_model)
     if unvisited_from is not None and unvisited_from < n:
         _veil(figure, unvisited_from, n, d_model)
     if 0 < marked < n:
@@ -256,6 +260,24 @@ def _dimensions(d_model: int, lengths: np.ndarray | None) -> list[str]:
         return [f"dimension {dimension}" for dimension in range(d_model)]
     waves = ("sine", "cosine")
     return [f"dimension {d} ({waves[d % 2]}), wavelength {positions(lengths[d // 2])}" for d in range(d_model)]
+
+
+def _visits_strip(figure: "go.Figure", visits: np.ndarray, d_model: int) -> None:
+    """One more column, a little apart: the brighter, the more often training came by; on a logarithmic scale."""
+    apart, wide = 0.02 * d_model + 0.5, 0.04 * d_model + 0.5
+    figure.add_heatmap(
+        z=np.log10(np.maximum(visits, 1))[:, None],
+        x=[d_model - 0.5 + apart, d_model - 0.5 + apart + wide],
+        y=np.arange(len(visits) + 1) - 0.5,
+        customdata=visits[:, None],
+        zmin=0,
+        colorscale=colour_scale(WEIGHTS),
+        showscale=False,
+        hovertemplate="position %{y}: %{customdata:,} texts of an epoch reach it<extra></extra>",
+    )
+    figure.update_xaxes(range=[-0.5, d_model - 0.5 + apart + wide])
+    where = {"x": d_model - 0.5 + apart + wide, "xanchor": "right", "y": 1, "yref": "paper", "yanchor": "bottom"}
+    note(figure, "visits", **where)
 
 
 def _veil(figure: "go.Figure", first: int, n: int, d_model: int) -> None:

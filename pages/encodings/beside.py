@@ -104,7 +104,8 @@ def _heat_maps(table: np.ndarray, learned: LearnedTable, n: int, when: str) -> N
         table_figure(fixed, title="Sinusoidal", limit=1.0), key="fixed_heat", alt="Sinusoids.", config=CHART
     )
     limit = float(np.abs(table[: learned.n_visited]).max(initial=0)) or None
-    figure = table_figure(table[:n], title=f"Learned, {when}", unvisited_from=learned.n_visited, limit=limit)
+    title = f"Learned, {when}"
+    figure = table_figure(table[:n], title, visits=learned.visits, unvisited_from=learned.n_visited, limit=limit)
     right.plotly_chart(figure, key="learned_heat", alt=f"Learned positions {when}.", config=CHART)
 
 

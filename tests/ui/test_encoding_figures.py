@@ -96,6 +96,16 @@ def test_a_table_is_drawn_with_positions_down_and_its_wavelengths_on_hover():
     assert figure.data[-1].y == (1.5, 1.5, 2.5, 2.5, 1.5), "the veil lies on the rows from 2 on"
 
 
+def test_a_strip_beside_the_table_tells_how_often_training_came_by():
+    figure = table_figure(sinusoidal(3, 4), visits=np.array([100, 10, 0, 7]))
+    strip = [trace for trace in figure.data if isinstance(trace, go.Heatmap)][1]
+    assert strip.z.ravel().tolist() == [2, 1, 0]
+    assert strip.customdata.ravel().tolist() == [100, 10, 0]
+    assert min(strip.x) > 3.5, "beside the table, not on it"
+    assert figure.layout.xaxis.range == figure.layout.xaxis2.range
+    assert "visits" in texts(figure)
+
+
 def test_a_table_too_large_to_send_leaves_positions_out_and_hovers_true_ones():
     assert drawn_every(60, 128) == 1
     step = drawn_every(2000, 512)
