@@ -1,8 +1,10 @@
 """Past the training length: do sinusoids extrapolate, as the paper hopes (§3.5)? The numbers of our own models."""
 
+from collections.abc import Sequence
+
 import streamlit as st
 
-from transformer.ablations.summary import Reach, reach
+from transformer.ablations.summary import Reach, Spread, reach
 from transformer.ablations.table import Row, find_table, read_rows
 from ui.encoding_theme import ENCODING_NAMES
 from ui.length_figure import length_figure
@@ -40,11 +42,11 @@ def lengths() -> None:
     first, second = st.columns(2, gap="medium")
     part = (
         first.segmented_control(
-            "Trained to",
+            "Task",
             available,
             default=available[0],
             required=True,
-            key="trained_to",
+            key="task",
             format_func=PART_NAMES.__getitem__,
             bind="query-params",
         )
@@ -63,37 +65,51 @@ def lengths() -> None:
         or "accuracy"
     )
     own = [row for row in rows if row.part == part]
-    st.markdown(_verdict(reach(rows, part, metric), metric, own[0].trained_to, own[0].unit))
+    st.markdown(_verdict(reach(rows, part, metric), metric, own))
     st.plotly_chart(length_figure(own, metric), key="lengths", alt=f"{METRICS[metric]} by length.", config=CHART)
     st.caption(_small_print(part, own))
 
 
-def _verdict(found: dict[str, Reach], metric: str, trained_to: int, unit: str) -> str:
+def _verdict(found: dict[str, Reach], metric: str, rows: Sequence[Row]) -> str:
     """What the numbers answer to the paper's expectation that sinusoids extrapolate (§3.5)."""
-    sinusoidal = found.get("sinusoidal")
+    trained_to, unit = rows[0].trained_to, rows[0].unit
+    within = {name: one.within for name, one in found.items() if one.within is not None}
+    if not any(row.shortest > trained_to for row in rows):
+        values = ", ".join(f"{ENCODING_NAMES[name]} {_value(one.mean, metric)}" for name, one in within.items())
+        return f"Trained on every length, up to {trained_to} {unit}: {values}."
     sentences = []
-    if sinusoidal is not None and sinusoidal.within is not None and sinusoidal.beyond is not None:
-        within, beyond = sinusoidal.within.mean, sinusoidal.beyond.mean
-        keeps = beyond <= 1.1 * within if metric == "perplexity" else beyond >= 0.9 * within
+    sinusoidal = found.get("sinusoidal", Reach(None, None))
+    if sinusoidal.within is not None and sinusoidal.beyond is not None:
+        before, after = sinusoidal.within.mean, sinusoidal.beyond.mean
+        keeps = after <= 1.1 * before if metric == "perplexity" else after >= 0.9 * before
         answer = "do extrapolate here" if keeps else "**do not extrapolate here**"
         sentences.append(
             "The paper hoped that sinusoids might reach further than training (§3.5) and did not test it. They "
-            f"{answer}: {_value(within, metric)} up to {trained_to} {unit}, {_value(beyond, metric)} beyond."
+            f"{answer}: {_value(before, metric)} up to {trained_to} {unit}, {_range(sinusoidal.beyond, metric)} beyond."
         )
     others = [
-        f"{ENCODING_NAMES[name]} {_value(one.within.mean, metric)} → "
-        f"{_value(one.beyond.mean, metric) if one.beyond else 'stops'}"
-        for name, one in found.items()
-        if name != "sinusoidal" and one.within is not None
+        f"{ENCODING_NAMES[name]} {_value(one.mean, metric)} → {_range(found[name].beyond, metric)}"
+        for name, one in within.items()
+        if name != "sinusoidal"
     ]
-    return " ".join([*sentences, "Within → beyond: " + ", ".join(others) + "." if others else ""])
+    if others:
+        sentences.append("Within → beyond: " + ", ".join(others) + ".")
+    return " ".join(sentences)
+
+
+def _range(spread: Spread | None, metric: str) -> str:
+    """A mean, with the range over seeds where there are several; a table that ends has none."""
+    if spread is None:
+        return "stops"
+    mean, lowest, highest = (_value(value, metric) for value in (spread.mean, spread.lowest, spread.highest))
+    return mean if spread.n_seeds == 1 else f"{mean} ({lowest} to {highest})"
 
 
 def _value(value: float, metric: str) -> str:
     return f"{value:.2f}" if metric == "perplexity" else f"{value:.0%}"
 
 
-def _small_print(part: str, rows: list[Row]) -> str:
+def _small_print(part: str, rows: Sequence[Row]) -> str:
     counts = {(row.shortest, row.longest): row.n_pairs + row.n_too_long for row in rows}
     pairs = ", ".join(f"{low}–{high}: {count:,}" for (low, high), count in counts.items())
     seeds = len({row.seed for row in rows})

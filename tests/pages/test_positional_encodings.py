@@ -11,6 +11,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.encodings import beside, inside, waves
+from tests.ablations.rows import row
 from tests.conftest import ROOT
 from tests.pages.five import make_five
 from transformer.ablations.positions import ENCODINGS
@@ -198,21 +199,13 @@ def test_before_anything_is_measured_the_page_says_how_to(open_page):
     assert "`roundtable ablate positions`" in app.info[0].value
 
 
-def row(encoding: str, low: int, high: int, accuracy: float | None, seed: int = 1) -> Row:
-    gone = accuracy is None
-    return Row(
-        part="copy", encoding=encoding, seed=seed, unit="letters", trained_to=20, shortest=low, longest=high,
-        n_pairs=0 if gone else 200, n_too_long=200 if gone else 0, n_tokens=0 if gone else 4000,
-        nll=None if gone else 0.5, accuracy=accuracy, whole=accuracy, steps=3000, target_tokens=10_000, version="0",
-    )  # fmt: skip
-
-
 def test_the_length_plot_answers_whether_sinusoids_extrapolate(open_page):
-    rows = [row("sinusoidal", *one, seed) for seed in (1, 2) for one in ((1, 20, 0.98), (21, 60, 0.25))]
+    rows = [row("sinusoidal", 1, 20, 0.98, seed) for seed in (1, 2)]
+    rows += [row("sinusoidal", 21, 60, accuracy, seed) for seed, accuracy in ((1, 0.2), (2, 0.3))]
     rows += [row("learned", 1, 20, 0.97), row("learned", 21, 60, None)]
     app = open_page(TABS[2], "sinusoidal", rows=rows, inside=LENGTHS)
     assert_plain(app)
-    assert "They **do not extrapolate here**: 98% up to 20 letters, 25% beyond." in said(app)
+    assert "They **do not extrapolate here**: 98% up to 20 letters, 25% (20% to 30%) beyond." in said(app)
     assert "learned 97% → stops" in said(app)
     assert "what is longer cannot be read at all" in said(app)
     assert "1–20: 200, 21–60: 200" in said(app)
@@ -223,6 +216,14 @@ def test_sinusoids_that_do_extrapolate_are_said_to(open_page):
     rows = [row("sinusoidal", 1, 20, 0.98), row("sinusoidal", 21, 60, 0.97)]
     app = open_page(TABS[2], "sinusoidal", rows=rows, inside=LENGTHS)
     assert "They do extrapolate here" in said(app)
+
+
+def test_where_every_length_was_trained_on_nothing_is_said_of_beyond(open_page):
+    app = open_page(
+        TABS[2], "sinusoidal", rows=[row("sinusoidal", 1, 20, 0.9), row("learned", 1, 20, 0.8)], inside=LENGTHS
+    )
+    assert "Trained on every length, up to 20 letters: sinusoidal 90%, learned 80%." in said(app)
+    assert "beyond" not in said(app)
 
 
 def test_a_broken_table_gets_one_plain_sentence(open_page, tmp_path: Path):
