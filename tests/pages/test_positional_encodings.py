@@ -208,7 +208,7 @@ def test_the_length_plot_answers_whether_sinusoids_extrapolate(open_page):
     assert "They **do not extrapolate here**: 98% up to 20 letters, 25% (20% to 30%) beyond." in said(app)
     assert "learned 97% → stops" in said(app)
     assert "what is longer cannot be read at all" in said(app)
-    assert "1–20: 200, 21–60: 200" in said(app)
+    assert "1–20: 10, 21–60: 10" in said(app)
     assert any("ends here" in note["text"] for note in charts(app)[0]["layout"]["annotations"])
 
 
