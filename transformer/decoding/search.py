@@ -96,7 +96,8 @@ class _Search:
 
     def run(self) -> list[list[Hypothesis]]:
         n_sentences, device = len(self.source), self.source.device
-        mask = source_mask(self.source)
+        # Sentences of one length need no mask, and attention is faster without.
+        mask = source_mask(self.source) if bool((self.source == PAD).any()) else None
         memory = self.model.encode(self.source, mask, self.hooks)
         cache = KeyValueCache(len(self.model.decoder))
         read = torch.tensor([[BOS, *self.prefix]], device=device).expand(n_sentences, -1)
@@ -121,14 +122,14 @@ class _Search:
             # Hypotheses share their sentence's memory, unless hooks want to see each attend to a source of its own.
             kept = row if self.hooks else sentence
             if self.hooks or len(kept) < len(memory):
-                memory, mask = memory[kept], mask[kept]
+                memory, mask = memory[kept], None if mask is None else mask[kept]
                 cache.select_sentences(kept)
             cache.select(row)
             logits = self._logits(tokens[:, -1:], memory, mask, cache)[:, -1]
         found = zip(self.ended, self.unended, strict=True)
         return [(ranked(ended) + ranked(unended))[: self.n_best] for ended, unended in found]
 
-    def _logits(self, read: Tensor, memory: Tensor, mask: Tensor, cache: KeyValueCache) -> Tensor:
+    def _logits(self, read: Tensor, memory: Tensor, mask: Tensor | None, cache: KeyValueCache) -> Tensor:
         hidden = self.model.decode(read, memory, mask, cache=cache, hooks=self.hooks)
         return self.model.projection(hidden).float()
 
