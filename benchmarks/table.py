@@ -61,7 +61,8 @@ def layout(rows: list[Row]) -> str:
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     texts = ["  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines]
     texts.insert(1, "  ".join("─" * width for width in widths))
-    notes = [f"{row.what}: {row.why}" for row in rows if not row.met and row.why]
+    whys = dict.fromkeys(row.why for row in rows if not row.met and row.why)
+    notes = ["; ".join(row.what for row in rows if not row.met and row.why == why) + f":\n  {why}" for why in whys]
     return "\n".join([*texts, *([""] if notes else []), *notes])
 
 
