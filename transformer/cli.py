@@ -45,7 +45,8 @@ class Train:
     probes: tuple[str, ...] = ()
     """Sentences whose patterns are kept on the way, in probes.npz; a target may follow after a tab."""
     preset: str = "small"
-    """Starting values for the model and train options below: base, big, a row of Table 3 such as A-h1, tiny, small."""
+    """Starting values for the model and train options below: base, big, a row of Table 3 such as A-h1, tiny, small,
+    reverse-small."""
     model: ModelConfig = field(default_factory=lambda: get_preset("small").model)
     train: TrainConfig = field(default_factory=lambda: get_preset("small").train)
 

@@ -44,6 +44,17 @@ TABLE_3: dict[str, dict[str, Any]] = {
 
 _SMALL_TRAIN = TrainConfig(steps=6000, batch_tokens=4096, vocab_size=8000, warmup=1000, lr_factor=1.0)
 
+# A batch holds strings of about one length: steps over three of them, and a longer memory of squared gradients than the
+# paper's, keep so short a run from forgetting one length while it learns another. 99 % of unseen strings after 350
+# steps with every seed tried; with one batch a step and beta2 = 0.98 it took 1,200, and fell back now and then.
+_REVERSE_SMALL = Preset(
+    ModelConfig(d_model=64, d_ff=128, n_heads=4, p_drop=0.0, **_layers(2)),
+    TrainConfig(
+        steps=500, batch_tokens=500, accumulate=3, vocab_size=300, warmup=100, lr_factor=0.2, beta2=0.999,
+        log_every=5, validate_every=50, save_every=50,
+    ),
+)  # fmt: skip
+
 
 def derive(preset: Preset, changes: dict[str, Any]) -> Preset:
     """The preset with some fields changed, each in whichever of the two configurations has it.
@@ -65,6 +76,7 @@ PRESETS: dict[str, Preset] = {
     **{name: derive(BASE, changes) for name, changes in TABLE_3.items()},
     "tiny": Preset(ModelConfig(d_model=128, d_ff=256, n_heads=4, **_layers(4)), _SMALL_TRAIN),
     "small": Preset(ModelConfig(d_model=256, d_ff=512, n_heads=4, **_layers(3)), _SMALL_TRAIN),
+    "reverse-small": _REVERSE_SMALL,
 }
 
 
