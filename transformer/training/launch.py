@@ -105,8 +105,6 @@ def spawn(folder: Path, descriptor: int) -> None:
         LOCK_VARIABLE: str(descriptor),
         "PYTHONPATH": path,
         "PYTHONUNBUFFERED": "1",
-        # Threads that spin while they wait for one another took 18 times as long where another program used a core.
-        "OMP_WAIT_POLICY": os.environ.get("OMP_WAIT_POLICY", "passive"),
     }
     try:
         with (folder / LOG_FILE).open("ab") as log:

@@ -93,6 +93,9 @@ class _Work:
 
     def torch_device(self) -> "torch.device":
         """The device of this process. Raises ConfigError when the torch that is installed has none of its kind."""
+        # Read when torch is loaded. Threads that spin while they wait for one another took 18 times as long where
+        # another program, such as the browser that watches, used one of two cores; sleep costs a few percent else.
+        os.environ.setdefault("OMP_WAIT_POLICY", "passive")
         import torch
 
         from transformer.training.trainer import choose_device
