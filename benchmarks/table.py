@@ -77,7 +77,7 @@ def machine() -> str:
         except PackageNotFoundError:
             versions.append(f"{package} is not installed")
     load = f", load average {os.getloadavg()[0]:.1f}" if hasattr(os, "getloadavg") else ""
-    cores = f"{os.cpu_count()} cores, {torch.get_num_threads()} threads of torch{load}"
+    cores = f"{os.cpu_count()} cores, torch threads: {torch.get_num_threads()}{load}"
     return f"{_processor()}, {cores}\n{', '.join(versions)}, float32"
 
 
