@@ -95,6 +95,6 @@ def _cpu_flops() -> float:
     a, best = np.ones((n, n), np.float32), float("inf")
     for _ in range(3):
         started = time.process_time()  # of all threads together, without the time that other programs take
-        a @ a
+        np.matmul(a, a)
         best = min(best, time.process_time() - started)
     return 2 * n**3 / best * n_cores()
