@@ -313,6 +313,14 @@ def test_resuming_sweeps_away_what_a_killed_process_left(folder, spawned):
     assert (status.state, status.created) == ("queued", 3.0)
 
 
+def test_a_run_that_nobody_asked_for_is_queued_with_what_its_checkpoint_tells(folder, spawned):
+    make_checkpoint(folder / "one", step=4, steps=6)
+    runs.resume("one")
+    status = read_status(folder / "one")
+    assert status is not None
+    assert (status.state, status.steps, status.corpus) == ("queued", 6, "copy")
+
+
 def test_stopping_what_has_no_process_changes_nothing(folder):
     make_run(folder, "one", state="running")
     assert runs.stop("one") == "lost"

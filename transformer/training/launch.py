@@ -13,7 +13,7 @@ from transformer.folders import CheckpointError, runs_folder
 from transformer.training import locks
 from transformer.training.device import find_device
 from transformer.training.request import UPLOAD_FILE, RunRequest, read_request, with_absolute_corpus, write_request
-from transformer.training.status import LOCK_FILE, STOP_FILE, Status, read_status, write_status
+from transformer.training.status import LOCK_FILE, STOP_FILE, Status, read_status, saved, write_status
 
 LOG_FILE = "train.log"
 """What a run's process says, when it has no terminal."""
@@ -67,7 +67,9 @@ def reopen(folder: Path) -> int:
         before = read_status(folder)
         if before is None:
             request = read_request(folder)
-            before = Status(created=time.time()) if request is None else _queued(request)
+            _, steps, corpus = saved(folder) or (0, None, "")
+            trained = Status(steps=steps, corpus=corpus, created=time.time())
+            before = trained if request is None else _queued(request)
         write_status(folder, replace(before, state="queued", message="", tokens_per_second=None, seconds_left=None))
     except OSError as error:
         os.close(descriptor)
