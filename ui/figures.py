@@ -12,16 +12,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from transformer.analysis.attention import Attention
-from ui.theme import MASKED_FILL, MASKED_LINE, WEIGHTS, colour_scale
+from ui.theme import AXIS_TITLES, MASKED_FILL, MASKED_LINE, WEIGHTS, colour_scale
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
-AXIS_TITLES = {
-    "encoder": ("query: source token that attends", "key: source token attended to"),
-    "decoder": ("query: token being written", "key: token read so far, attended to"),
-    "cross": ("query: token being written", "key: source token attended to"),
-}
 
 _LONGEST_LABEL = 22  # in widths of a Latin letter
 _LETTER = 7.2  # all from here on in pixels

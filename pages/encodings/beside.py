@@ -3,6 +3,7 @@
 import numpy as np
 import streamlit as st
 
+from pages.encodings.views import CHART, choose_view
 from transformer.analysis.encodings import (
     distance_profile,
     principal_components,
@@ -27,7 +28,6 @@ VIEWS = ("Heat map", "Similarity", "Spectrum", "Components", "Norms", "Best line
 LENGTHS = (20, 40, 60, 100, 200, 500)
 FURTHEST_FIT = 8
 HEADS = (4, 8, 12)
-CHART = {"displaylogo": False}
 HOW_TO_TRAIN = (
     "There is no model with learned positions here yet: `roundtable ablate positions --parts tatoeba` trains one "
     "beside the other encodings, and `roundtable train --name learned --corpus reverse --preset tiny "
@@ -38,18 +38,7 @@ HOW_TO_TRAIN = (
 @st.fragment
 def beside() -> None:
     """One view, two sides, and controls that move both."""
-    view = (
-        st.segmented_control(
-            "View",
-            VIEWS,
-            default=VIEWS[0],
-            required=True,
-            key="beside",
-            bind="query-params",
-            label_visibility="collapsed",
-        )
-        or VIEWS[0]
-    )
+    view = choose_view(VIEWS, "beside")
     if view == "RoPE and ALiBi":
         _relative()
         return

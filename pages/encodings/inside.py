@@ -6,6 +6,7 @@ import numpy as np
 import streamlit as st
 
 from pages.encodings.lengths import lengths
+from pages.encodings.views import CHART, choose_view
 from transformer.analysis.attention import Attention
 from transformer.analysis.hand_built import even_pattern, hand_built_pattern, nearest_heads, weight_at
 from ui.encoding_state import distances, divergences, order, parts, untrained_encoder
@@ -33,24 +34,12 @@ VIEWS = (
 SIDES = ("encoder", "decoder")
 FURTHEST = 20
 MOST_TOKENS = 60
-CHART = {"displaylogo": False}
 
 
 @st.fragment
 def inside(request: Request | None) -> None:
     """One view, its controls above it."""
-    view = (
-        st.segmented_control(
-            "View",
-            VIEWS,
-            default=VIEWS[0],
-            required=True,
-            key="inside",
-            bind="query-params",
-            label_visibility="collapsed",
-        )
-        or VIEWS[0]
-    )
+    view = choose_view(VIEWS, "inside")
     if view == "Past the training length":
         lengths()
         return

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
+from pages.encodings.views import CHART
 from transformer.ablations.summary import Reach, Spread, reach
 from transformer.ablations.table import Row, find_table, read_rows
 from ui.encoding_theme import ENCODING_NAMES
@@ -17,7 +18,6 @@ PART_NAMES = {
     "tatoeba": "translate: all lengths",
 }
 METRICS = {"accuracy": "tokens right", "whole": "wholly right", "perplexity": "perplexity"}
-CHART = {"displaylogo": False}
 
 
 def lengths() -> None:

@@ -3,6 +3,7 @@
 import numpy as np
 import streamlit as st
 
+from pages.encodings.views import CHART, choose_view
 from transformer.analysis.encodings import (
     distance_profile,
     frequencies,
@@ -23,24 +24,12 @@ BASES = (10, 100, 1000, 10_000, 100_000)
 LENGTHS = (1, 10, 20, 40, 60, 100, 200, 500, 1000, 2000)
 FURTHEST = 20
 MOST_PAIRS = 6
-CHART = {"displaylogo": False}
 
 
 @st.fragment
 def waves(n_tokens: int) -> None:
     """One view, its controls above it. n_tokens: of the sidebar's sentence, 0 where there is no model to count them."""
-    view = (
-        st.segmented_control(
-            "View",
-            VIEWS,
-            default=VIEWS[0],
-            required=True,
-            key="waves",
-            bind="query-params",
-            label_visibility="collapsed",
-        )
-        or VIEWS[0]
-    )
+    view = choose_view(VIEWS, "waves")
     first, second, third, fourth = st.columns(4, gap="medium")
     d_model = first.select_slider("Dimensions, d_model", WIDTHS, 128, key="d_model", bind="query-params")
     base = second.select_slider("Base of the wavelengths", BASES, 10_000, key="base", bind="query-params")

@@ -46,6 +46,9 @@ def test_words_that_are_not_next_to_each_other_stay_apart():
 def test_a_merged_word_hides_the_dots_of_its_later_bytes():
     emoji = Tokens(("<0xF0>", "<0x9F>", "<0x98>", "<0x80>"), ("😀", "·", "·", "·"), (0, 0, 0, 0), (False,) * 4)
     assert emoji.merged().labels == ("😀",)
+    family = ("▁", *(f"<0x{byte:02X}>" for byte in "👩\u200d👧".encode()))
+    joined = Tokens(family, family, (0,) * len(family), (False,) * len(family))
+    assert joined.merged().labels == ("👩\u200d👧",)
     middle_dot = Tokens(("▁a", "·"), ("a", "·"), (0, 0), (False, False))
     assert middle_dot.merged().labels == ("a·",)
 

@@ -4,7 +4,6 @@ import json
 
 import numpy as np
 import pytest
-from numpy.testing import assert_array_equal
 
 from tests import hostile
 from tests.analysis.hand_made import ABOUT, SVG, asymmetric, long, parse, shown, texts, tokens
@@ -163,16 +162,3 @@ def test_an_element_is_escaped_and_leaves_out_what_is_none():
     )
     assert tag("rect") == "<rect/>"
     assert tag("g") == "<g></g>"
-
-
-def test_pages_and_files_have_the_same_colours_and_names():
-    from transformer.analysis import palette
-    from ui import figures, theme
-
-    assert (theme.WEIGHTS, theme.KIND_COLOURS, theme.KIND_NAMES) == (
-        palette.WEIGHTS,
-        palette.KIND_COLOURS,
-        palette.KIND_NAMES,
-    )
-    assert figures.AXIS_TITLES == palette.AXIS_TITLES
-    assert_array_equal(theme.lookup_table(theme.WEIGHTS), palette.lookup_table(palette.WEIGHTS))

@@ -11,6 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from transformer.analysis.attention import Attention, Tokens
 from transformer.analysis.trace import KINDS, Trace, Translation, load_trace
 from transformer.analysis.tracing import trace_encoder
+from transformer.model import Transformer
 from transformer.text.tokenizer import BOS, EOS
 
 SENTENCE, TARGET = "The animal was tired.", "Das Tier war müde."
@@ -194,3 +195,15 @@ def test_a_trace_is_not_changed_by_its_views(trace):
     before = trace.encoder.pattern.copy()
     trace.encoder.words(), trace.encoder.mean(), trace.rollout(), replace(trace.encoder, scores=None)
     assert_array_equal(trace.encoder.pattern, before)
+
+
+def test_a_target_cut_off_at_the_last_learned_position_can_be_traced(checkpoint):
+    config = replace(checkpoint.config.model, positions="learned", max_length=12)
+    torch.manual_seed(0)
+    model = Transformer(config).eval()
+    with torch.no_grad():
+        model.projection.weight[EOS] = -10 * model.projection.weight.abs().max()
+    endless = replace(checkpoint, model=model, config=replace(checkpoint.config, model=config))
+    trace = endless.trace("A")
+    assert len(trace.target) <= 12
+    assert trace.target.labels[-1] == "</s>"

@@ -251,3 +251,11 @@ def test_every_pair_is_seen_once_an_epoch(tmp_path: Path):
     line = metrics(tmp_path)[-2]
     assert line["n_tokens"] == len(expected)
     assert line["nll"] == pytest.approx(expected.mean().item(), rel=1e-5)
+
+
+def test_a_stop_between_saves_leaves_no_step_that_an_average_would_take_in(tmp_path: Path):
+    run = trainer(tmp_path, steps=8, save_every=4, validate_every=100, log_every=100)
+    run.run(should_stop=lambda: run.progress.step == 6)
+    assert run.progress.step == 6
+    assert [path.stem for path in saved_steps(tmp_path)] == ["4"]
+    assert trainer(tmp_path, steps=8, save_every=4).progress.step == 6

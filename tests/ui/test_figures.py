@@ -3,7 +3,8 @@ import plotly.graph_objects as go
 import pytest
 
 from tests.ui.samples import asymmetric, attention, random, tokens
-from ui.figures import AXIS_TITLES, describe_head, escape, head_figure, shorten
+from ui.figures import describe_head, escape, head_figure, shorten
+from ui.theme import AXIS_TITLES
 
 
 def heat_map(figure: go.Figure) -> go.Heatmap:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal, Self
 import numpy as np
 from jaxtyping import Bool, Float32
 
-from transformer.text.words import CONTINUATION
+from transformer.text.words import display_word
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -37,13 +37,13 @@ class Tokens:
         return self._take(chosen)
 
     def merged(self) -> Self:
-        """One token a word, its pieces and labels joined."""
+        """One token a word, its pieces joined and its label read from them."""
         groups: dict[int, list[int]] = {}
         for index, word in enumerate(self.words):
             groups.setdefault(word, []).append(index)
         return type(self)(
             pieces=tuple("".join(self.pieces[i] for i in group) for group in groups.values()),
-            labels=tuple("".join(map(self._readable, group)) for group in groups.values()),
+            labels=tuple(display_word([self.pieces[i] for i in group]) for group in groups.values()),
             words=tuple(range(len(groups))),
             special=tuple(all(self.special[i] for i in group) for group in groups.values()),
         )
@@ -54,10 +54,6 @@ class Tokens:
         matrix = np.zeros((len(order), len(self)), np.float32)
         matrix[[order[word] for word in self.words], range(len(self))] = 1
         return matrix
-
-    def _readable(self, index: int) -> str:
-        later_byte = self.pieces[index].startswith("<0x") and self.labels[index] == CONTINUATION
-        return "" if later_byte else self.labels[index]
 
     def _take(self, chosen: Sequence[int]) -> Self:
         return type(self)(

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+# The same three stand first among the chart colours in .streamlit/config.toml, and in ui/style.css.
 KIND_COLOURS = {"encoder": "#2f7fd3", "decoder": "#c96a12", "cross": "#b8579b"}
 KIND_NAMES = {
     "encoder": "Encoder self-attention",

@@ -30,7 +30,7 @@ def trace_encoder(checkpoint: "Checkpoint", sentence: str, interventions: Sequen
     _check(interventions, checkpoint)
     with torch.inference_mode():
         checkpoint.model.encode(_row(source, checkpoint.model), hooks=[*interventions, capture])
-    return _encoder(capture, checkpoint, source)
+    return _encoder(capture, checkpoint, _tokens(checkpoint.tokenizer, source))
 
 
 def trace_pair(
@@ -46,7 +46,10 @@ def trace_pair(
     source = _encode(tokenizer, sentence, "sentence")
     if target is None:
         best = beam_search(model, [source[:-1]], beam=4, hooks=interventions)[0][0]
-        written = [*(piece for piece in best.tokens if piece != EOS), EOS]
+        written = [piece for piece in best.tokens if piece != EOS]
+        if model.config.positions == "learned":
+            written = written[: model.config.max_length - 1]  # a target cut off at the last row leaves none for its end
+        written.append(EOS)
         text = tokenizer.decode(written)
     else:
         written, text = _encode(tokenizer, target, "target"), target
@@ -72,7 +75,8 @@ def trace_ids(
         logits = model(_row(source, model), _row(read, model), hooks=[*interventions, capture])[0]
         chosen = logits.float().log_softmax(-1).gather(1, torch.tensor(written, device=model.device)[:, None])
     log_probs = tuple(chosen.squeeze(1).tolist())
-    sides = {"queries": _tokens(tokenizer, written), "read": _tokens(tokenizer, read)}
+    source_tokens, read_tokens = _tokens(tokenizer, source), _tokens(tokenizer, read)
+    sides = {"queries": _tokens(tokenizer, written), "read": read_tokens}
     causal = np.tri(len(read), dtype=bool)
     full = np.ones((len(read), len(source)), bool)
     return Trace(
@@ -80,9 +84,9 @@ def trace_ids(
         step=checkpoint.config.step,
         source_text=sentence,
         translation=Translation(text, generated, log_probs, sum(log_probs) / length_penalty(len(written), 0.6)),
-        encoder=_encoder(capture, checkpoint, source),
-        decoder=_attention("decoder", capture, checkpoint, mask=causal, keys=_tokens(tokenizer, read), **sides),
-        cross=_attention("cross", capture, checkpoint, mask=full, keys=_tokens(tokenizer, source), **sides),
+        encoder=_encoder(capture, checkpoint, source_tokens),
+        decoder=_attention("decoder", capture, checkpoint, mask=causal, keys=read_tokens, **sides),
+        cross=_attention("cross", capture, checkpoint, mask=full, keys=source_tokens, **sides),
         _replay=partial(_everything, model, source, read, tuple(interventions)),
     )
 
@@ -120,9 +124,8 @@ def _attention(kind: Kind, capture: Capture, checkpoint: "Checkpoint", **sides) 
     return Attention(kind=kind, pattern=pattern, scores=scores, **sides)
 
 
-def _encoder(capture: Capture, checkpoint: "Checkpoint", source: Sequence[int]) -> Attention:
-    tokens = _tokens(checkpoint.tokenizer, source)
-    mask = np.ones((len(source), len(source)), bool)
+def _encoder(capture: Capture, checkpoint: "Checkpoint", tokens: Tokens) -> Attention:
+    mask = np.ones((len(tokens), len(tokens)), bool)
     return _attention("encoder", capture, checkpoint, mask=mask, queries=tokens, keys=tokens)
 
 

@@ -3,7 +3,7 @@
 import random
 from string import ascii_lowercase
 
-from .lines import Pairs
+from transformer.text.lines import Pairs
 
 TASKS = {
     "copy": lambda letters: letters,

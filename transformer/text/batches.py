@@ -10,7 +10,7 @@ import torch
 from jaxtyping import Int64
 from torch import Tensor
 
-from .tokenizer import BOS, EOS, PAD
+from transformer.text.tokenizer import BOS, EOS, PAD
 
 LENGTH_NOISE = 2.0
 """Tokens by which a pair's difference of lengths is off, at most, when pairs are ordered by it.

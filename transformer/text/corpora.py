@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
 
-from .algorithmic import TASKS, algorithmic_splits
-from .downloads import multi30k_splits, tatoeba_splits
-from .lines import CorpusError, Pairs
-from .own_files import read_tsv, read_two_files, split_by_source
+from transformer.text.algorithmic import TASKS, algorithmic_splits
+from transformer.text.downloads import multi30k_splits, tatoeba_splits
+from transformer.text.lines import CorpusError, Pairs
+from transformer.text.own_files import read_tsv, read_two_files, split_by_source
 
 SPLITS = ("train", "validation", "test")
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from .lines import CorpusError, Pairs, hash_fraction, pair_lines, split_lines
+from transformer.text.lines import CorpusError, Pairs, hash_fraction, pair_lines, split_lines
 
 MULTI30K_URL = (
     "https://raw.githubusercontent.com/multi30k/dataset/a3d2e0d26b56f3846f66a952536ffed4e401d05a/data/task1/raw/"

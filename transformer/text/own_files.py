@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from .lines import CorpusError, Pairs, hash_fraction, pair_lines, read_lines
+from transformer.text.lines import CorpusError, Pairs, hash_fraction, pair_lines, read_lines
 
 HELD_OUT = 0.02
 """Share of the source sentences that go to validation, and again to test."""

@@ -5,11 +5,12 @@ import unicodedata
 from collections.abc import Sequence
 from itertools import pairwise
 
-from .tokenizer import SPECIAL_PIECES
+from transformer.text.tokenizer import SPECIAL_PIECES
 
 SPACE = "\u2581"
 SHOWN_SPACE = "\u2423"  # ␣
 CONTINUATION = "·"
+JOINERS = ("\u200c", "\u200d")
 BYTE_PIECE = re.compile(r"<0x([0-9A-F]{2})>")
 
 
@@ -51,6 +52,22 @@ def display_pieces(pieces: Sequence[str]) -> list[str]:
             shown = text.removeprefix(SPACE) or SPACE
             labels.append("".join(_visible(shown, position) for position in range(len(shown))))
     return labels
+
+
+def display_word(pieces: Sequence[str]) -> str:
+    """One label for the pieces of a word: its text, as display_pieces shows a piece's, with byte pieces put together.
+
+    A joiner between two characters stays what it is, so that joined emoji show as one.
+    """
+    if any(piece in SPECIAL_PIECES for piece in pieces):
+        return "".join(pieces)
+    text = "".join(text for text in _characters(pieces) if text is not None)
+    shown = text.removeprefix(SPACE) or SPACE
+    joined = range(1, len(shown) - 1)
+    return "".join(
+        shown[place] if place in joined and shown[place] in JOINERS else _visible(shown, place)
+        for place in range(len(shown))
+    )
 
 
 def _characters(pieces: Sequence[str]) -> list[str | None]:

@@ -186,7 +186,9 @@ class Trainer:
         weights = named_weights(self.model)
         steps = self.folder / "steps"
         steps.mkdir(exist_ok=True)
-        save_weights(weights, steps / f"{self.progress.step}.safetensors")
+        if self.progress.step % self.config.save_every == 0 or self.progress.step >= self.config.steps:
+            # A stop in between leaves none, so that an average is of the same steps whether a run was stopped or not.
+            save_weights(weights, steps / f"{self.progress.step}.safetensors")
         save_weights(weights, self.folder / "model.safetensors")
         if (self.folder / "config.json").exists():
             config = replace(read_config(self.folder), weights="last", step=self.progress.step)
