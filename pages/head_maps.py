@@ -1,13 +1,12 @@
 """Head maps: all heads of one kind of attention at once, and one of them large, with its words."""
 
-from dataclasses import dataclass
-
 import streamlit as st
 
+from pages.heads.view import View
+from pages.heads.views import VIEWS
 from transformer.analysis.attention import Attention
 from transformer.analysis.trace import KINDS
 from ui.captions import opened_title, translation_line, what_it_attends_to
-from ui.figures import describe_head, head_figure
 from ui.head_grid import head_grid, page_width
 from ui.sidebar import NO_MODEL, Request
 from ui.state import about, encoder_attention, load, show_page, trace
@@ -52,19 +51,6 @@ def show() -> None:
         heads(request)
 
 
-@dataclass(frozen=True)
-class View:
-    """What the row of controls says."""
-
-    kind: str
-    words: bool
-    hide_special: bool
-    mean: bool
-    layer: int
-    head: int
-    n_heads: int
-
-
 @st.fragment
 def heads(request: Request) -> None:
     """Controls, grid, opened head, translation. A click runs this part alone; the encoder waits for no translation."""
@@ -79,7 +65,7 @@ def heads(request: Request) -> None:
     if 0 in attention.mask.shape:
         st.info("Nothing is here but special tokens: show them again, or type another sentence or target.")
         return
-    layer, head = view.layer, 0 if view.mean else view.head
+    layer, head = view.place(attention)
     long = max(attention.mask.shape) >= LONG and len(attention.heads) <= MANY
     columns = COLUMNS_OF_LONG if long else COLUMNS
     left, right = st.columns(columns, gap="medium")
@@ -90,8 +76,7 @@ def heads(request: Request) -> None:
         width = page_width()
         if width > STACKED:
             width = (width - GAP) * columns[1] // sum(columns)
-        figure, alt = head_figure(attention, layer, head, width), describe_head(attention, layer, head)
-        st.plotly_chart(figure, width="content", key="opened", alt=alt, config={"displaylogo": False})
+        VIEWS[opened_view()](request, view, attention, width)
     with left:
         try:
             with st.spinner(f"{request.model} is translating …"):
@@ -123,7 +108,17 @@ def controls(model: str) -> View:
         n_heads = shape.get("n_heads", 1)
         layer = st.selectbox("Layer", numbers(n_layers), key="layer", bind="query-params", width=76)
         head = st.selectbox("Head", numbers(n_heads), key="head", bind="query-params", width=76, disabled=mean)
-    return View(kind, tokens == "words", hide_special, mean, int(layer), int(head), n_heads)
+    return View(kind, tokens == "words", hide_special, mean, layer, head, n_heads)
+
+
+def opened_view() -> str:
+    """Draw the switch between the views of the opened head; the one chosen."""
+    names = list(VIEWS)
+    chosen = st.segmented_control(
+        "Opened head as", names, default=names[0], required=True, key="opened_view", bind="query-params",
+        label_visibility="collapsed",
+    )  # fmt: skip
+    return chosen or names[0]
 
 
 def numbers(count: int) -> list[str]:

@@ -1,0 +1,1 @@
+"""What the page Head maps is made of."""
