@@ -22,7 +22,7 @@ lint: $(VENV)/.lint
 	$(VENV)/bin/lint-imports
 	$(RUN) -m pyright
 
-bench: $(VENV)/.bench
+bench: $(VENV)/.bench $(VENV)-joeynmt/.ready
 	$(RUN) -m benchmarks
 
 pictures: $(VENV)/.test
@@ -37,6 +37,11 @@ $(VENV)/.app: pyproject.toml constraints.txt | $(RUN)
 $(VENV)/.test $(VENV)/.bench $(VENV)/.lint: $(VENV)/.%: pyproject.toml constraints.txt | $(RUN)
 	$(INSTALL) '.[$*]'
 	@touch $@
+
+# JoeyNMT pins packages that we need newer, so it has an environment of its own. Without it the table lacks its column.
+$(VENV)-joeynmt/.ready: constraints.txt | $(RUN)
+	-"$(PYTHON)" -m venv --clear $(VENV)-joeynmt && $(VENV)-joeynmt/bin/python -m pip install \
+		--disable-pip-version-check --no-input "$$(grep ^torch== constraints.txt)" joeynmt==2.3.0 importlib_metadata && touch $@
 
 # Without ensurepip (Debian's python3-venv) a half-made venv stays behind and would be taken for a whole one: remove it.
 $(RUN):

@@ -12,7 +12,7 @@ from benchmarks.table import Row, layout, machine
 
 def main() -> None:
     try:
-        from benchmarks import decoding, matmul, pages, tracing, training
+        from benchmarks import decoding, joeynmt, matmul, pages, tracing, training
     except ImportError as error:
         sys.exit(f"{error}; the peers are installed by `make bench`, or by pip install '.[bench]'.")
     # Peers speak of their own future on standard error; it is not ours to show.
@@ -21,6 +21,10 @@ def main() -> None:
     if "OMP_NUM_THREADS" not in os.environ:
         torch.set_num_threads(idle_cores())
     print(machine(), flush=True)
+    if not joeynmt.is_there():
+        print(
+            f"JoeyNMT is not measured: {joeynmt.ENVIRONMENT.name} is not there; make bench makes it.", file=sys.stderr
+        )
     rows: list[Row] = []
     for part in (training, decoding, tracing, matmul, pages):
         print(f"measuring {part.__name__.rpartition('.')[2]} …", file=sys.stderr, flush=True)

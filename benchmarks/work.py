@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from transformer.config import ModelConfig
+from transformer.config import ModelConfig, TrainConfig
 from transformer.text.batches import Batch, Batches, make_batch
 from transformer.text.tokenizer import EOS
 
@@ -12,7 +12,8 @@ SHAPE = ModelConfig(
 """A model that a person trains on a laptop."""
 BASE = ModelConfig().resolved()
 """The paper's base model."""
-LABEL_SMOOTHING = 0.1
+TRAIN = TrainConfig(precision="float32")
+"""The paper's loss and optimizer."""
 
 Pairs = list[tuple[list[int], list[int]]]
 

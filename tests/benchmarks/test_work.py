@@ -13,6 +13,8 @@ from torch.utils.flop_counter import FlopCounterMode
 
 pytest.importorskip("x_transformers", reason="the peers are not installed; pip install '.[bench]' brings them")
 
+from benchmarks import joeynmt
+from benchmarks.ctranslate import ctranslate2_decode
 from benchmarks.decoding import DECODERS, endless_model
 from benchmarks.matmul import training_flops
 from benchmarks.peers import Marian, TorchTransformer, XTransformers, marian_with_weights_of
@@ -78,12 +80,26 @@ def test_batches_hold_what_they_claim():
 
 
 @pytest.mark.parametrize("beam", [1, 4])
-def test_decoders_write_the_same_tokens(beam: int):
+def test_decoders_write_the_same_tokens(beam: int, tmp_path: Path):
     model = endless_model()
     sources = [source for source, _ in equal_pairs(4, 7, SHAPE.vocab_size)]
     targets = {name: make(model)(sources, beam) for name, make in DECODERS.items()}
+    targets["CTranslate2"] = ctranslate2_decode(model, tmp_path / "ctranslate2")(sources, beam)
     assert all(written == targets[OURS] for written in targets.values())
     assert all(len(row) == 7 and EOS not in row for row in targets[OURS])
+
+
+@pytest.mark.skipif(not joeynmt.is_there(), reason="JoeyNMT has an environment of its own, which make bench makes")
+def test_joeynmt_writes_the_same_tokens_and_learns_from_the_same_batches(tmp_path: Path):
+    model, batch = endless_model(), equal_batch(4, 7, SHAPE.vocab_size)
+    sources = [source for source, _ in equal_pairs(4, 7, SHAPE.vocab_size)]
+    with joeynmt.started(model, tmp_path, {"one": [batch]}) as joey:
+        assert joey is not None
+        for beam in (1, 4):
+            assert joey.decode(sources, beam) == DECODERS[OURS](model)(sources, beam)
+        first, second = joey.train("one")[0], joey.train("one")[0]
+    assert 7 < first < 15, "nats a token; ln V is 8.3"
+    assert second < first
 
 
 def test_marian_with_our_weights_computes_our_logits():
