@@ -92,7 +92,7 @@ def _rows(what: str, rates: dict[str, float]) -> list[Row]:
     """A row for each peer: they are written in different languages, and their budgets differ."""
     engine = rates[ctranslate.NAME] / rates["HF generate"]
     whys = {
-        "HF generate": f"the products are the same; even {ctranslate.NAME}, all C++, is {engine:.1f} × HF generate here.",
+        "HF generate": f"the products are the same; even {ctranslate.NAME}, all C++, is {engine:.1f} × HF generate.",
         ctranslate.NAME: "it fuses small operations and runs no Python; ours calls torch well over 100 times a step.",
     }
     budgets = {ctranslate.NAME: 0.8}
