@@ -1,8 +1,9 @@
 """Beam search with the paper's length penalty (§6.1), over many sentences at once; greedy search is a beam of 1."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import torch
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from transformer.decoding.cache import KeyValueCache
@@ -17,6 +18,13 @@ _HYPOTHESES = 256
 """Decoded together: enough for the matrix products to outweigh what a step costs whatever its size."""
 _LONG = 64
 """Pieces of a sentence above which fewer are decoded together, so that memory is bounded."""
+
+Observer = Callable[
+    [Float[Tensor, "row vocab"], Float[Tensor, "sentence width"], Int[Tensor, " new_row"], Int[Tensor, " new_row"]],
+    None,
+]
+"""Is shown each step: every open row's log-probabilities of the next piece; then of the new rows, best first for each
+sentence, the log-probability so far (-inf where there is none), the row that it goes on from, and the piece written."""
 
 
 def greedy(model: Transformer, sources: Sequence[Sequence[int]], **options) -> list[Hypothesis]:
@@ -35,6 +43,7 @@ def beam_search(
     batch_size: int | None = None,
     prefix: Sequence[int] = (),
     hooks: Sequence[Hook] = (),
+    observer: Observer | None = None,
 ) -> list[list[Hypothesis]]:
     """The n_best best targets of each source, best first.
 
@@ -44,6 +53,7 @@ def beam_search(
     fewer than n_best end by then, open hypotheses follow.
     prefix: ids that every target begins with; they count in its length and its log-probability.
     batch_size: sentences decoded together, fewer where they are long; by default 256 hypotheses' worth.
+    observer: is shown every step (transformer/decoding/record.py keeps what it sees).
     Raises ValueError when an option is out of range.
     """
     batch_size = max(1, _HYPOTHESES // max(1, beam)) if batch_size is None else batch_size
@@ -61,7 +71,8 @@ def beam_search(
             raise ValueError(f"The prefix holds the id {piece}; allowed is {allowed}.")
     found: dict[int, list[Hypothesis]] = {}
     for chosen in _batches(sources, batch_size):
-        search = _Search(model, [sources[index] for index in chosen], beam, alpha, n_best, max_extra, prefix, hooks)
+        texts = [sources[index] for index in chosen]
+        search = _Search(model, texts, beam, alpha, n_best, max_extra, prefix, hooks, observer)
         with torch.inference_mode():
             found.update(zip(chosen, search.run(), strict=True))
     return [found[index] for index in range(len(sources))]
@@ -83,8 +94,9 @@ def _batches(sources: Sequence[Sequence[int]], n_sentences: int) -> Iterator[lis
 class _Search:
     """One batch of sentences. Rows are hypotheses; those of one sentence lie side by side, as many as `width`."""
 
-    def __init__(self, model, sources, beam, alpha, n_best, max_extra, prefix, hooks) -> None:
+    def __init__(self, model, sources, beam, alpha, n_best, max_extra, prefix, hooks, observer) -> None:
         self.model, self.beam, self.alpha, self.n_best, self.hooks = model, beam, alpha, n_best, hooks
+        self.observer = observer
         self.source = pad([[*source, EOS] for source in sources]).to(model.device)
         self.prefix = list(prefix)
         limits = (self.source != PAD).sum(1) + max_extra
@@ -150,6 +162,8 @@ class _Search:
             totals.masked_fill_(closed.to(totals.device), float("-inf"))
         row = (torch.arange(n_sentences, device=totals.device)[:, None] * width + place).flatten()
         written = piece.flatten()
+        if self.observer is not None:
+            self.observer(log_probs, totals, row, written)
         return totals, row, written[:, None], log_probs[row, written][:, None]
 
     def _harvest(self, totals: Tensor, tokens: Tensor, history: Tensor, active: list[int]) -> list[int]:
