@@ -76,7 +76,8 @@ def test_the_five_that_are_shipped_have_the_shape_that_ablations_build_on():
     shape = (model.n_encoder_layers, model.n_decoder_layers, model.d_model, model.n_heads, model.d_ff, model.norm)
     assert shape == (3, 3, 128, 4, 512, "post")
     assert train.vocab_size == 4000
-    assert part.preset_of("learned", 1, 7, 21).train.steps == 7
+    fewer = part.preset_of("learned", 1, 6, 21).train
+    assert (fewer.steps, fewer.cooldown) == (6, 2), "the same share of it"
 
 
 def test_learned_tables_of_the_length_test_end_with_what_was_trained():

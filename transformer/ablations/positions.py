@@ -66,7 +66,9 @@ class Part:
     def preset_of(self, encoding: Positions, seed: int, steps: int | None, longest: int) -> Preset:
         """The preset of one model. longest: tokens of the longest text that it is trained on, </s> included."""
         table: dict[str, Any] = {"max_length": longest} if self.fitted_table else {}
-        train = replace(self.preset.train, seed=seed, steps=self.preset.train.steps if steps is None else steps)
+        train = replace(self.preset.train, seed=seed)
+        if steps is not None:
+            train = replace(train, steps=steps, cooldown=train.cooldown * steps // train.steps)
         return Preset(replace(self.preset.model, positions=encoding, **table), train)
 
 
