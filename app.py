@@ -17,6 +17,7 @@ page = st.navigation(
     [
         st.Page("pages/head_maps.py", title="Head maps", url_path="start", default=True),
         st.Page("pages/positional_encodings.py", title="Positional encodings"),
+        st.Page("pages/training.py", title="Training"),
         st.Page("pages/model_card.py", title="Model card"),
         # The default page answers at / alone; a link to /head_maps works too, as one to every other page does.
         st.Page("pages/head_maps.py", title="Head maps", visibility="hidden"),

@@ -5,7 +5,10 @@ from dataclasses import dataclass
 import streamlit as st
 
 from transformer import list_checkpoints
+from transformer.text.algorithmic import TASKS
+from ui.active_run import active_runs
 from ui.state import about
+from ui.train_form import train_form
 
 NO_MODEL = "There is no trained model here yet; `roundtable train --name mine --corpus reverse` makes one in minutes."
 FIRST_CHOICE = "everyday-en-de"
@@ -35,37 +38,44 @@ class Request:
 
 def sidebar() -> Request | None:
     """Draw the sidebar. None when there is no model to choose."""
+    with st.sidebar:
+        request = _request()
+        train_form("" if request is None else request.sentence, LETTERS[0])
+        active_runs()
+    return request
+
+
+def _request() -> Request | None:
     models = list_checkpoints()
     if not models:
         return None
-    with st.sidebar:
-        first = models.index(FIRST_CHOICE) if FIRST_CHOICE in models else 0
-        model = st.selectbox("Model", models, index=first, key="model", bind="query-params", on_change=_fit_sentence)
-        st.caption(describe(model))
-        sentence = st.text_area(
-            "Sentence",
-            examples(model)[0],
-            key="sentence",
-            height="content",
-            bind="query-params",
-            help="Ctrl + Enter (⌘ + Enter) shows its heads.",
-        )
-        st.menu_button("Examples", examples(model), key="example", on_click=_take_example, width="stretch")
-        target = st.text_area(
-            "Target",
-            key="target",
-            height="content",
-            bind="query-params",
-            placeholder="the model's own translation",
-            help="Leave it empty to see the model write, or type a translation to see the model read it.",
-        )
+    first = models.index(FIRST_CHOICE) if FIRST_CHOICE in models else 0
+    model = st.selectbox("Model", models, index=first, key="model", bind="query-params", on_change=_fit_sentence)
+    st.caption(describe(model))
+    sentence = st.text_area(
+        "Sentence",
+        examples(model)[0],
+        key="sentence",
+        height="content",
+        bind="query-params",
+        help="Ctrl + Enter (⌘ + Enter) shows its heads.",
+    )
+    st.menu_button("Examples", examples(model), key="example", on_click=_take_example, width="stretch")
+    target = st.text_area(
+        "Target",
+        key="target",
+        height="content",
+        bind="query-params",
+        placeholder="the model's own translation",
+        help="Leave it empty to see the model write, or type a translation to see the model read it.",
+    )
     return Request(model, sentence, target if target.strip() else None)
 
 
 def examples(model: str) -> tuple[str, ...]:
     """Sentences of the kind that a model was trained on, the one to start with first."""
     corpus = (about(model).get("corpus") or {}).get("name", "")
-    return LETTERS if corpus.startswith(("copy", "reverse", "sort")) else ENGLISH
+    return LETTERS if corpus in TASKS else ENGLISH
 
 
 def describe(model: str) -> str:

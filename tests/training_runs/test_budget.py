@@ -2,6 +2,7 @@
 
 import math
 import time
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -40,6 +41,11 @@ def test_more_steps_change_nothing_else(steps):
     train = over_steps(TRAIN, steps)
     assert (train.warmup, train.lr_factor, train.validate_every) == (1000, 1.5, 500)
     assert train.steps == steps
+
+
+@pytest.mark.parametrize(("steps", "cooldown"), [(1, 0), (60, 12), (600, 120), (6000, 1200), (60_000, 1200)])
+def test_the_cooldown_shrinks_with_the_steps(steps, cooldown):
+    assert over_steps(replace(TRAIN, cooldown=1200), steps).cooldown == cooldown
 
 
 class SteadyTrainer:

@@ -1,5 +1,6 @@
 """A user's own sentence pairs: a TSV, or two text files with one sentence a line."""
 
+from collections.abc import Iterable
 from pathlib import Path
 
 from transformer.text.lines import CorpusError, Pairs, hash_fraction, pair_lines, read_lines
@@ -10,14 +11,19 @@ HELD_OUT = 0.02
 
 def read_tsv(path: Path) -> Pairs:
     """Pairs from lines of source, tab, target; raises CorpusError at the first line that is anything else."""
+    return pairs_of_tsv(read_lines(path), str(path))
+
+
+def pairs_of_tsv(lines: Iterable[str], name: str) -> Pairs:
+    """The same from the lines of a text called `name`."""
     pairs = []
-    for number, line in enumerate(read_lines(path), start=1):
+    for number, line in enumerate(lines, start=1):
         columns = line.split("\t")
         if len(columns) != 2:
             found = "no tab" if len(columns) == 1 else f"{len(columns)} columns"
-            raise CorpusError(f"{path}, line {number}: it has {found}; allowed is source, one tab, target.")
+            raise CorpusError(f"{name}, line {number}: it has {found}; allowed is source, one tab, target.")
         for side, sentence in zip(("source", "target"), columns, strict=True):
-            _check_sentence(sentence, side, f"{path}, line {number}")
+            _check_sentence(sentence, side, f"{name}, line {number}")
         pairs.append((columns[0], columns[1]))
     return pairs
 

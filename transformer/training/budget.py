@@ -1,11 +1,17 @@
-"""A budget in minutes or epochs, turned once into steps, and a schedule of the same shape over that many steps."""
+"""A budget in minutes or epochs, turned once into steps, and a schedule of the same shape over that many steps.
+
+Imports no torch, so that a form can plan too.
+"""
 
 import math
 import time
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from transformer.config import TrainConfig
-from transformer.training.trainer import Trainer
+
+if TYPE_CHECKING:
+    from transformer.training.trainer import Trainer
 
 MEASURE_SECONDS = 4.0
 """How long the speed is measured, at most a tenth of the budget."""
@@ -18,9 +24,9 @@ _VALIDATION_SPEED = 3.0
 def over_steps(train: TrainConfig, steps: int) -> TrainConfig:
     """The same training over another number of steps.
 
-    Over fewer, the warmup and what is done every so many steps shrink with them, but no warmup falls below a tenth of
-    the steps, and 20 validations and saves and 200 log lines are enough. A shorter warmup would raise the learning
-    rate's peak, lr_factor / √(d_model · warmup) (§5.3): lr_factor falls so that the peak stays where it is.
+    Over fewer, the warmup, the cooldown and what is done every so many steps shrink with them, but no warmup falls
+    below a tenth of the steps, and 20 validations and saves and 200 log lines are enough. A shorter warmup would raise
+    the learning rate's peak, lr_factor / √(d_model · warmup) (§5.3): lr_factor falls, and the peak stays where it is.
     """
 
     def shrunk(every: int, parts: int) -> int:
@@ -31,6 +37,7 @@ def over_steps(train: TrainConfig, steps: int) -> TrainConfig:
         train,
         steps=steps,
         warmup=warmup,
+        cooldown=min(train.cooldown, round(train.cooldown * steps / train.steps)),
         lr_factor=train.lr_factor * math.sqrt(warmup / train.warmup),
         log_every=shrunk(train.log_every, parts=200),
         validate_every=shrunk(train.validate_every, parts=20),
@@ -38,13 +45,13 @@ def over_steps(train: TrainConfig, steps: int) -> TrainConfig:
     )
 
 
-def plan_epochs(trainer: Trainer, epochs: float) -> TrainConfig:
+def plan_epochs(trainer: "Trainer", epochs: float) -> TrainConfig:
     """The trainer's configuration over the steps that so many epochs have, each taken to have as many as the first."""
     steps = epochs * len(trainer.batches.epoch(0)) / trainer.config.accumulate
     return over_steps(trainer.config, max(1, round(steps)))
 
 
-def plan_minutes(trainer: Trainer, minutes: float, spent: float = 0.0) -> TrainConfig:
+def plan_minutes(trainer: "Trainer", minutes: float, spent: float = 0.0) -> TrainConfig:
     """The trainer's configuration over the steps that fit into so many minutes, of which `spent` seconds have gone.
 
     Takes a few steps to measure their speed: the trainer is spoilt, and training begins with a new one. Processes that
@@ -62,7 +69,7 @@ def plan_minutes(trainer: Trainer, minutes: float, spent: float = 0.0) -> TrainC
     return train
 
 
-def _speed(trainer: Trainer, seconds: float) -> tuple[float, float]:
+def _speed(trainer: "Trainer", seconds: float) -> tuple[float, float]:
     """Seconds that a step takes, and a target token, measured for so many seconds, or one step if that takes longer."""
     stream = trainer._stream()
     started, n_steps, tokens_before = time.perf_counter(), 0, 0

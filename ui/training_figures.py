@@ -1,0 +1,120 @@
+"""Curves of training runs as ECharts options: plain dictionaries, made from lines of metrics.jsonl.
+
+ECharts draws text as text, so names need no escaping. An update costs the browser less than half of what Plotly takes.
+"""
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+MOST_POINTS = 600
+"""Of one curve that go to the browser."""
+
+Points = list[tuple[int, float | None]]
+Lines = Sequence[Mapping[str, Any]]
+
+
+@dataclass(frozen=True)
+class Curve:
+    """One line of a chart."""
+
+    name: str
+    colour: str
+    points: Points
+    dashed: bool = False
+    faint: bool = False
+    """What a smoothed curve was made from."""
+    dots: bool = False
+
+
+def points_of(lines: Lines, field: str, change: Callable[[float], float] = lambda value: value) -> Points:
+    """Step and value of each line that has the field; None for a value that is no finite number, as a gap."""
+    found: Points = []
+    for line in lines:
+        if field in line:
+            value = line[field]
+            number = isinstance(value, int | float) and math.isfinite(value)
+            found.append((line["step"], change(float(value)) if number else None))
+    return found
+
+
+def perplexity(nll: float) -> float:
+    """e to the loss in nats, no more than a float holds."""
+    return math.exp(min(nll, 700.0))
+
+
+def smooth(points: Points, share: float) -> Points:
+    """Each value mixed with those before it, which keep this share: an exponential mean without a pull to the start.
+
+    m ← share · m + (1 − share) · value, divided by 1 − shareⁿ after n values. Gaps stay gaps.
+    """
+    if not share:
+        return list(points)
+    mean, weight, found = 0.0, 0.0, []
+    for step, value in points:
+        if value is None:
+            found.append((step, None))
+            continue
+        mean = share * mean + (1 - share) * value
+        weight = share * weight + (1 - share)
+        found.append((step, mean / weight))
+    return found
+
+
+def thin(points: Points, most: int = MOST_POINTS) -> Points:
+    """At most so many points, of each stretch its lowest and its highest: no spike is lost. First and last stay."""
+    if len(points) <= most:
+        return list(points)
+    kept = {0, len(points) - 1}
+    n_stretches = (most - 2) // 2
+    for number in range(n_stretches):
+        first, end = (len(points) * at // n_stretches for at in (number, number + 1))
+        values = [(value, at) for at in range(first, end) if (value := points[at][1]) is not None]
+        if values:
+            kept |= {min(values)[1], max(values)[1]}
+        else:
+            kept.add(first)
+    return [points[at] for at in sorted(kept)]
+
+
+def curves_chart(title: str, unit: str, curves: Iterable[Curve], *, log: bool = False) -> dict[str, Any]:
+    """An ECharts option with all curves over steps; every curve has a dot while it has a single point."""
+    drawn = [curve for curve in curves if curve.points]
+    legend = [curve.name for curve in drawn if not curve.faint]
+    return {
+        "animation": False,
+        "title": {"text": title, "left": 0, "top": 6, "textStyle": {"fontSize": 14}},
+        "legend": {"data": legend, "right": 0, "top": 6, "type": "scroll", "show": len(set(legend)) > 1, "left": "40%"},
+        "grid": {"left": 4, "right": 14, "top": 62, "bottom": 24, "containLabel": True},
+        "tooltip": {"trigger": "axis", "valueFormatter": "%.4g"},
+        "xAxis": {
+            "type": "value", "name": "step", "nameLocation": "middle", "nameGap": 26, "min": 0, "max": "dataMax",
+            "minInterval": 1, "splitLine": {"show": False},
+        },
+        "yAxis": {
+            "type": "log" if log else "value", "scale": True, "name": unit, "nameLocation": "end",
+            "nameTextStyle": {"align": "left"}, "nameGap": 10,
+        },
+        "series": [_series(curve) for curve in drawn],
+    }  # fmt: skip
+
+
+def _series(curve: Curve) -> dict[str, Any]:
+    alone = len(curve.points) == 1
+    return {
+        "type": "line",
+        "name": curve.name,
+        "data": [list(point) for point in thin(curve.points)],
+        "showSymbol": curve.dots or alone,
+        "symbol": "circle",
+        "symbolSize": 6,
+        "color": curve.colour,
+        "lineStyle": {
+            "width": 1 if curve.faint else 2,
+            "opacity": 0.35 if curve.faint else 1,
+            "type": "dashed" if curve.dashed else "solid",
+        },
+        "silent": curve.faint,
+        "tooltip": {"show": not curve.faint},
+    }
