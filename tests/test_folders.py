@@ -1,7 +1,9 @@
 """Where checkpoints lie: no name leads out of the folder, and a file is replaced whole or not at all."""
 
 import os
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Barrier
 
 import pytest
 from hypothesis import given
@@ -14,9 +16,9 @@ HOSTILE = [
     "", " ", ".", "..", "...", ".hidden", "../x", "..\\x", "a/b", "a\\b", "/etc/passwd", "/", "~", "~root", "C:", "a:b",
     "x" * 61, "x" * 300, "漢" * 100, "\0", "a\0b", "a\nb", "a b", "🙂", "a🙂", "%2e%2e", "a?b", "a*", "*",
     "[a]", "$HOME", "`id`",
-    "a;b", "'", '"', "<b>", "|", "\u202etxt", "\u200b", "\ud800", "a\tb", "-\r",
+    "-", "-x", "--help", "a;b", "'", '"', "<b>", "|", "\u202etxt", "\u200b", "\ud800", "a\tb", "-\r",
 ]  # fmt: skip
-FINE = ["a", "everyday-en-de", "run_2", "v1.0", "-x", "Größe", "試験", "0", "a..b", "x" * 60, "漢" * 60]
+FINE = ["a", "everyday-en-de", "run_2", "v1.0", "x-", "Größe", "試験", "0", "a..b", "x" * 60, "漢" * 60]
 
 
 @pytest.fixture(autouse=True)
@@ -157,6 +159,23 @@ def test_a_file_is_replaced_in_one_step(tmp_path: Path):
     assert reader.read() == "old", "whoever was reading reads the old file to its end"
     reader.close()
     assert not temporary.exists()
+
+
+def test_threads_that_replace_one_file_at_once_do_not_meet(tmp_path: Path):
+    path = tmp_path / "file"
+    seen = []
+
+    def write(text: str) -> None:
+        with replacing(path) as temporary:
+            seen.append(temporary)
+            temporary.write_text(text)
+            together.wait()
+
+    together = Barrier(2)
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(write, ("first", "second")))
+    assert len(set(seen)) == 2
+    assert path.read_text() in ("first", "second")
 
 
 def test_what_fails_on_the_way_leaves_the_old_file_and_nothing_else(tmp_path: Path):

@@ -4,6 +4,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from threading import get_native_id
 
 SHIPPED = Path(__file__).resolve().parent.parent / "checkpoints"
 _MAX_NAME = 60  # of up to 4 bytes each: file systems end at 255
@@ -21,20 +22,20 @@ def runs_folder() -> Path:
 def check_name(name: str) -> str:
     """The name, if it can be a folder's inside the checkpoints folder.
 
-    Raises CheckpointError for a name that is empty, long, or could lead out of it.
+    Raises CheckpointError for a name that is empty, long, could lead out of it, or would be an option in a shell.
     """
     if not _is_name(name):
         shown = name if len(name) <= _MAX_NAME else name[:_MAX_NAME] + "…"
         raise CheckpointError(
             f"{shown!r} cannot name a checkpoint: 1 to {_MAX_NAME} letters, digits, '-', '_' and '.' are allowed, "
-            "with no '.' at the start."
+            "with no '.' or '-' at the start."
         )
     return name
 
 
 def _is_name(name: str) -> bool:
     plain = all(character.isalnum() or character in "-_." for character in name)
-    return plain and 1 <= len(name) <= _MAX_NAME and not name.startswith(".")
+    return plain and 1 <= len(name) <= _MAX_NAME and not name.startswith((".", "-"))
 
 
 def list_checkpoints() -> list[str]:
@@ -68,7 +69,7 @@ def find_checkpoint(name_or_folder: str | Path) -> Path:
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
     """A temporary path beside `path` to write to; on success it replaces `path` in one step, durably."""
-    temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
+    temporary = path.with_name(f"{path.name}.{os.getpid()}-{get_native_id()}.tmp")
     try:
         yield temporary
         with temporary.open("rb") as file:

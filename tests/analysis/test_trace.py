@@ -156,6 +156,15 @@ def test_saved_and_loaded_trace_is_the_same(checkpoint, tmp_path):
     assert_array_equal(loaded.cache["cross.2.hook_pattern"], trace.cross.pattern[2])
 
 
+def test_names_of_layers_and_heads_are_saved(trace, tmp_path):
+    """Of a summary, say; a file from before they were saved has the numbers."""
+    mean = replace(trace, cross=trace.cross.mean())
+    mean.save(tmp_path / "mean.npz")
+    loaded = load_trace(tmp_path / "mean.npz")
+    assert (loaded.cross.heads, loaded.cross.layers) == (("mean",), trace.cross.layers)
+    assert loaded.encoder.heads == trace.encoder.heads
+
+
 def test_a_pickled_copy_leaves_the_model_behind(trace):
     copied = pickle.loads(pickle.dumps(trace))
     assert_array_equal(copied.encoder.pattern, trace.encoder.pattern)

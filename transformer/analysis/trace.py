@@ -140,6 +140,7 @@ class Trace:
                 arrays[f"{kind}.scores"] = attention.scores
             sides = {"queries": attention.queries, "keys": attention.keys, "read": attention.read}
             about[kind] = {side: None if tokens is None else asdict(tokens) for side, tokens in sides.items()}
+            about[kind] |= {"layers": attention.layers, "heads": attention.heads}
         arrays["about"] = np.array(json.dumps(about, ensure_ascii=False))
         with replacing(Path(path)) as temporary, temporary.open("wb") as file:
             np.savez_compressed(file, allow_pickle=False, **arrays)
@@ -170,6 +171,8 @@ def load_trace(path: str | Path) -> Trace:
                 queries=_tokens(sides["queries"]),
                 keys=_tokens(sides["keys"]),
                 read=None if sides["read"] is None else _tokens(sides["read"]),
+                layers=tuple(sides.get("layers", ())),
+                heads=tuple(sides.get("heads", ())),
             )
         return Trace(about["model"], about["step"], about["source_text"], Translation(**translation), **kinds)
     except (OSError, EOFError, BadZipFile, KeyError, TypeError, ValueError) as error:
