@@ -5,6 +5,9 @@ import streamlit as st
 from pages.runs.actions import follow_rename
 from pages.runs.choice import choose_runs, run_row
 from pages.runs.curves import curves
+from pages.runs.listing import list_of
+from pages.runs.patterns import patterns
+from pages.runs.translations import translations
 from transformer.training.runs import list_runs
 from ui.run_theme import RUN_COLOURS
 from ui.state import show_page
@@ -23,6 +26,7 @@ among how many tokens it is as good as undecided.
 
 A run is a process of its own: it goes on when this page is closed, and stops when you say so. Stopping saves first.
 """
+TABS = ("Curves", "Patterns over training", "Translations", "All runs")
 NOTHING = "There is no run yet: open “Train a model” in the sidebar and press “Train”."
 
 
@@ -46,7 +50,17 @@ def show() -> None:
     if not chosen:
         st.info("Choose at least one run.")
         return
-    curves([run.name for run in chosen], any(run.live for run in chosen))
+    tabs = st.tabs(TABS, key="training_tab", bind="query-params")
+    views = (
+        lambda: curves([run.name for run in chosen], any(run.live for run in chosen)),
+        lambda: patterns(chosen),
+        lambda: translations(chosen),
+        lambda: list_of(runs),
+    )
+    for tab, draw in zip(tabs, views, strict=True):
+        if tab.open:
+            with tab:
+                draw()
 
 
 show_page(show)

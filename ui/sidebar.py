@@ -8,7 +8,7 @@ from transformer import list_checkpoints
 from transformer.text.algorithmic import TASKS
 from ui.active_run import active_runs
 from ui.state import about
-from ui.train_form import train_form
+from ui.train_form import show_started, train_form
 
 NO_MODEL = "There is no trained model here yet; `roundtable train --name mine --corpus reverse` makes one in minutes."
 FIRST_CHOICE = "everyday-en-de"
@@ -42,6 +42,7 @@ def sidebar() -> Request | None:
         request = _request()
         train_form("" if request is None else request.sentence, LETTERS[0])
         active_runs()
+    show_started()
     return request
 
 

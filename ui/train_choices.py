@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
 
 from transformer import folders
-from transformer.config import ConfigError, ModelConfig
+from transformer.config import ConfigError, ModelConfig, TrainConfig
 from transformer.folders import CheckpointError, check_name, runs_folder
 from transformer.presets import PRESETS
 from transformer.text.algorithmic import LETTERS, LONGEST, SMALLER, TASKS
@@ -32,8 +32,6 @@ NUMBERS = {
     "label_smoothing": "Label smoothing",
 }
 """Fields that the form changes by a number, in its order, with their labels."""
-NAMES = {"positions": "Positions", "norm": "Layer norm", "activation": "Activation", "score": "Score"}
-"""Labels of fields that are one of several words; another field that comes to be one is labelled by its name."""
 UNITS = ("steps", "epochs", "minutes")
 _FIRST = ("reverse-small", "tiny", "small")
 _A_SAVE = 12
@@ -76,9 +74,14 @@ def first_preset(corpus: str) -> str:
 
 
 def word_fields() -> dict[str, tuple[str, ...]]:
-    """Fields of a model that are one of several words, with these words, as ModelConfig declares them."""
-    found = {each.name: each.type for each in fields(ModelConfig)}
+    """Fields that are one of several words, with these words, as ModelConfig and TrainConfig declare them."""
+    found = {each.name: each.type for config in (ModelConfig, TrainConfig) for each in fields(config)}
     return {name: get_args(kind) for name, kind in found.items() if get_origin(kind) is Literal}
+
+
+def label(name: str) -> str:
+    """What a field of words is called in the form."""
+    return name.replace("_", " ").capitalize()
 
 
 def preset_values(preset: str) -> dict[str, Any]:

@@ -12,7 +12,6 @@ from transformer.training.estimate import Estimate, estimate
 from transformer.training.request import MAX_PROBES, RunRequest
 from ui.run_text import duration, plain
 from ui.train_choices import (
-    NAMES,
     NUMBERS,
     OWN,
     UNITS,
@@ -27,6 +26,7 @@ from ui.train_choices import (
     first_budget,
     first_preset,
     first_probe,
+    label,
     preset_values,
     presets,
     refusal,
@@ -39,9 +39,18 @@ PAGE = "pages/training.py"
 KEPT: dict[str, Any] = {"persist_state": "session"}
 
 
+def show_started() -> None:
+    """Go to the page Training when a run has just been started; outside of the form, whose fragment cannot do it."""
+    if st.session_state.pop("train_shown", False):
+        st.switch_page(PAGE)
+
+
 @st.fragment
 def train_form(sentence: str, example: str) -> None:
     """Draw the form; what is typed runs this part alone. `sentence` is the sidebar's, `example` one of letters."""
+    if st.session_state.pop("train_started", False):
+        st.session_state.train_shown = True
+        st.rerun()
     form = st.expander("Train a model", key="train_form", on_change="rerun")
     if not form.open:
         return
@@ -114,26 +123,25 @@ def _changes(preset: str) -> dict[str, Any]:
     words = word_fields()
     shown = st.empty()
     with st.popover("What to change", key="train_changes", width="stretch"):
+        for name, title in NUMBERS.items():
+            changes[name] = _number(title, before[name], f"train_{name}_{preset}")
         for name, choices in words.items():
-            label = NAMES.get(name, name)
             chosen = st.selectbox(
-                label, choices, index=choices.index(before[name]), key=f"train_{name}_{preset}",
+                label(name), choices, index=choices.index(before[name]), key=f"train_{name}_{preset}",
                 disabled=len(choices) == 1, **KEPT,
             )  # fmt: skip
             changes[name] = chosen
-        for name, label in NUMBERS.items():
-            changes[name] = _number(label, before[name], f"train_{name}_{preset}")
     changes = {name: value for name, value in changes.items() if value != before[name]}
     if changes:
         shown.caption("Changed: " + plain(describe_changes(changes)))
     return changes
 
 
-def _number(label: str, value: float | None, key: str) -> float | int | None:
+def _number(title: str, value: float | None, key: str) -> float | int | None:
     if isinstance(value, float):
-        return st.number_input(label, 0.0, 0.99, value, 0.05, key=key, **KEPT)
+        return st.number_input(title, 0.0, 0.99, value, 0.05, key=key, **KEPT)
     empty = "d_model / n_heads" if value is None else None
-    return st.number_input(label, 1, 2**20, value, 1, key=key, placeholder=empty, **KEPT)
+    return st.number_input(title, 1, 2**20, value, 1, key=key, placeholder=empty, **KEPT)
 
 
 def _budget(preset: str) -> tuple[str, float]:
@@ -175,3 +183,4 @@ def _start(request: RunRequest, upload: bytes | None) -> None:
     st.session_state.runs = [name]
     st.session_state.train_name = ""
     st.session_state.train_form = False  # so that the run is in sight
+    st.session_state.train_started = True

@@ -6,7 +6,12 @@ ECharts draws text as text, so names need no escaping. An update costs the brows
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from transformer.analysis.palette import HEAD_COLOURS
+
+if TYPE_CHECKING:
+    import numpy as np
 
 MOST_POINTS = 600
 """Of one curve that go to the browser."""
@@ -100,14 +105,33 @@ def curves_chart(title: str, unit: str, curves: Iterable[Curve], *, log: bool = 
     }  # fmt: skip
 
 
+def entropy_chart(steps: Sequence[int], entropies: "np.ndarray") -> dict[str, Any]:
+    """Relative entropy (step, layer, head) over steps: a line a head, a colour a layer."""
+    _, n_layers, n_heads = entropies.shape
+    option = curves_chart("Entropy of every head", "of the largest possible", ())
+    series = []
+    for layer in range(n_layers):
+        for head in range(n_heads):
+            values = entropies[:, layer, head].tolist()
+            points = [
+                (step, value if math.isfinite(value) else None) for step, value in zip(steps, values, strict=True)
+            ]
+            curve = Curve(f"L{layer}·H{head}", HEAD_COLOURS[layer % len(HEAD_COLOURS)], points, dots=True)
+            series.append(_series(curve) | {"symbolSize": 4, "emphasis": {"focus": "series"}})
+    option["series"] = series
+    option["tooltip"] = {"trigger": "item", "valueFormatter": "%.3f"}
+    option["legend"] = option["legend"] | {"show": True, "data": [each["name"] for each in series]}
+    option["yAxis"] = option["yAxis"] | {"min": 0, "max": 1}
+    return option
+
+
 def _series(curve: Curve) -> dict[str, Any]:
     alone = len(curve.points) == 1
     return {
         "type": "line",
         "name": curve.name,
         "data": [list(point) for point in thin(curve.points)],
-        "showSymbol": curve.dots or alone,
-        "symbol": "circle",
+        "symbol": "circle" if curve.dots or alone else "none",
         "symbolSize": 6,
         "color": curve.colour,
         "lineStyle": {

@@ -1,0 +1,28 @@
+"""Of the runs on the page, the one a view is about, and of its probe sentences one; only asked where there are more."""
+
+import streamlit as st
+
+from transformer.training.runs import Run
+from ui.probe_state import probes_of
+
+
+def choose_run(runs: list[Run]) -> Run:
+    if len(runs) == 1:
+        return runs[0]
+    names = [run.name for run in runs]
+    name = st.selectbox("Run", names, key="run", bind="query-params", width=240)
+    return runs[names.index(name)]
+
+
+def choose_probe(run: Run) -> int:
+    """The index of the probe to show; 0 where there is no choice."""
+    try:
+        sources = [probe.source for probe in probes_of(run.name)]
+    except ValueError:
+        return 0
+    if len(sources) < 2:
+        return 0
+    numbers = list(range(len(sources)))
+    return st.selectbox(
+        "Probe sentence", numbers, format_func=lambda at: sources[at], key=f"probe_{run.name}", width=420
+    )
