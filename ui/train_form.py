@@ -10,6 +10,7 @@ from transformer.training import runs
 from transformer.training.device import devices
 from transformer.training.estimate import Estimate, estimate
 from transformer.training.request import MAX_PROBES, RunRequest
+from ui.go_to import go_to
 from ui.run_text import duration, plain
 from ui.train_choices import (
     NUMBERS,
@@ -42,7 +43,7 @@ KEPT: dict[str, Any] = {"persist_state": "session"}
 def show_started() -> None:
     """Go to the page Training when a run has just been started; outside of the form, whose fragment cannot do it."""
     if st.session_state.pop("train_shown", False):
-        st.switch_page(PAGE)
+        go_to(PAGE)
 
 
 @st.fragment
@@ -74,7 +75,7 @@ def train_form(sentence: str, example: str) -> None:
         ):
             failure = st.session_state.pop("train_failure", None)
             if failure is None:
-                st.switch_page(PAGE)
+                go_to(PAGE)
             st.warning(plain(failure))
 
 

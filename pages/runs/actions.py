@@ -5,6 +5,7 @@ import streamlit as st
 from transformer.folders import CheckpointError
 from transformer.training import runs
 from transformer.training.runs import Run
+from ui.go_to import go_to
 from ui.run_text import plain
 
 HEAD_MAPS = "pages/head_maps.py"
@@ -20,7 +21,7 @@ def resume(name: str) -> None:
 def open_on_head_maps(run: Run) -> None:
     """A button that shows the run's model on the page Head maps, on its first probe sentence."""
     if st.button("Open on Head maps", key=f"open_{run.name}", on_click=_choose, args=(run,)):
-        st.switch_page(HEAD_MAPS)
+        go_to(HEAD_MAPS)
 
 
 @st.dialog("Rename a run")
