@@ -1,21 +1,21 @@
 """Head maps: all heads of one kind of attention at once, and one of them large, with its words."""
 
+from collections.abc import Mapping
+
 import streamlit as st
 
-from pages.heads.view import View
-from pages.heads.views import VIEWS
-from transformer.analysis.attention import Attention
-from transformer.analysis.trace import KINDS
-from ui.captions import opened_title, translation_line, what_it_attends_to
-from ui.head_grid import head_grid, page_width
+from pages.heads.bertviz import bertviz
+from pages.heads.beside import two_sentences
+from pages.heads.controls import KEYS, controls
+from pages.heads.link import asked_for, left_out
+from pages.heads.single import one_sentence
+from pages.heads.table import table
+from pages.heads.take import take_it_with_you
+from ui.captions import left_out_line, shown_line
 from ui.sidebar import NO_MODEL, Request
-from ui.state import about, encoder_attention, load, show_page, trace
+from ui.state import load, show_page
 
-COLUMNS = (5, 6)  # the grid and the opened head
-COLUMNS_OF_LONG = (2, 5)  # from LONG tokens on, so that there is room for their labels; but many heads need theirs
-LONG, MANY = 40, 8
-GAP = 32  # pixels between columns of gap="medium"
-STACKED = 640  # pixels up to which Streamlit puts columns below each other
+TABS = {"Heads": one_sentence, "Two sentences": two_sentences, "Table": table, "BertViz": bertviz}
 
 EXPLANATION = r"""
 Information moves between words by **attention** (§3.2 of [the paper](https://arxiv.org/abs/1706.03762)). A head
@@ -32,6 +32,9 @@ three places (§3.2.3):
 - **cross**: a target token being written attends to the source.
 
 Layers and heads count from 0. A weight says where a head looks, not what it does with what it sees.
+
+The network starts from random weights; **untrained** shows its heads there, on the same sentence. What they show too
+was not learned.
 """
 
 
@@ -47,104 +50,34 @@ def show() -> None:
     )
     if request is None:
         st.info(NO_MODEL)
-    else:
-        heads(request)
+        return
+    asked = asked_for()
+    if not asked:
+        st.session_state.left_out = []
+    heads(request, asked)
 
 
 @st.fragment
-def heads(request: Request) -> None:
-    """Controls, grid, opened head, translation. A click runs this part alone; the encoder waits for no translation."""
-    view = controls(request.model)
+def heads(request: Request, asked: Mapping[str, list[str]]) -> None:
+    """Controls and what they move. A click runs this part alone; the encoder waits for no translation."""
+    view, take = controls(request.model)
+    note = st.container(key="view_note", gap=None)
     try:
         with st.spinner(f"Loading {request.model} …"):
-            load(request.model)
-        attention = as_viewed(attention_of(request, view.kind), view)
+            load(request.model, view.untrained)
+        for tab, draw in zip(st.tabs(list(TABS), key="shown", bind="query-params"), TABS.values(), strict=True):
+            if tab.open:
+                with tab:
+                    draw(request, view)
+        with take:
+            take_it_with_you(request, view, opened=bool(take.open))
     except ValueError as error:
         st.warning(str(error))
-        return
-    if 0 in attention.mask.shape:
-        st.info("Nothing is here but special tokens: show them again, or type another sentence or target.")
-        return
-    layer, head = view.place(attention)
-    long = max(attention.mask.shape) >= LONG and len(attention.heads) <= MANY
-    columns = COLUMNS_OF_LONG if long else COLUMNS
-    left, right = st.columns(columns, gap="medium")
-    with left:
-        head_grid(attention, (layer, head), open_head)
-    with right:
-        st.html(opened_title(attention, layer, head, view.n_heads))
-        width = page_width()
-        if width > STACKED:
-            width = (width - GAP) * columns[1] // sum(columns)
-        VIEWS[opened_view()](request, view, attention, width)
-    with left:
-        try:
-            with st.spinner(f"{request.model} is translating …"):
-                translation = trace(request.model, request.sentence, request.target).translation
-            st.html(translation_line(translation, request.model))
-        except ValueError as error:
-            st.warning(str(error))
-        st.html(what_it_attends_to(attention, layer, head))
-
-
-def controls(model: str) -> View:
-    """The row of controls, each of them in the address bar. How many layers and heads there are says config.json."""
-    shape = about(model).get("model") or {}
-    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium", key="controls"):
-        kind = st.segmented_control(
-            "Attention", KINDS, default="encoder", required=True, key="kind", bind="query-params",
-            help="encoder: source to source; decoder: target to target so far; cross: target to source",
-        )  # fmt: skip
-        tokens = st.segmented_control(
-            "Tokens", ("pieces", "words"), default="pieces", required=True, key="tokens", bind="query-params",
-            help="Words merge their pieces: the sum over a word's keys, the mean over its queries.",
-        )  # fmt: skip
-        hide_special = st.toggle(
-            "Hide special tokens", key="hide_special", bind="query-params",
-            help="Leaves out `<s>` and `</s>`. Their share is not handed out again: rows then sum to less than 1.",
-        )  # fmt: skip
-        mean = st.toggle("Mean over heads", key="mean", bind="query-params")
-        n_layers = shape.get("n_encoder_layers" if kind == "encoder" else "n_decoder_layers", 1)
-        n_heads = shape.get("n_heads", 1)
-        layer = st.selectbox("Layer", numbers(n_layers), key="layer", bind="query-params", width=76)
-        head = st.selectbox("Head", numbers(n_heads), key="head", bind="query-params", width=76, disabled=mean)
-    return View(kind, tokens == "words", hide_special, mean, layer, head, n_heads)
-
-
-def opened_view() -> str:
-    """Draw the switch between the views of the opened head; the one chosen."""
-    names = list(VIEWS)
-    chosen = st.segmented_control(
-        "Opened head as", names, default=names[0], required=True, key="opened_view", bind="query-params",
-        label_visibility="collapsed",
-    )  # fmt: skip
-    return chosen or names[0]
-
-
-def numbers(count: int) -> list[str]:
-    return [str(number) for number in range(count)]
-
-
-def attention_of(request: Request, kind: str) -> Attention:
-    encoder = encoder_attention(request.model, request.sentence)
-    if kind == "encoder":
-        return encoder
-    with st.spinner(f"{request.model} is translating …"):
-        return trace(request.model, request.sentence, request.target)[kind]
-
-
-def as_viewed(attention: Attention, view: View) -> Attention:
-    if view.hide_special:
-        attention = attention.without_special()
-    if view.words:
-        attention = attention.words()
-    return attention.mean() if view.mean else attention
-
-
-def open_head(layer: int, head: int) -> None:
-    st.session_state.layer = str(layer)
-    if not st.session_state.mean:
-        st.session_state.head = str(head)
+    if "left_out" not in st.session_state:
+        st.session_state.left_out = left_out(asked, st.session_state, KEYS)
+    said = left_out_line(st.session_state.left_out) + shown_line(view.kind, view.filters, view.n_heads)
+    if said:
+        note.html(said)
 
 
 show_page(show)

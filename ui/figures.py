@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from transformer.analysis.attention import Attention
+from transformer.analysis.palette import NOT_A_NUMBER
 from ui.theme import AXIS_TITLES, MASKED_FILL, MASKED_LINE, WEIGHTS, colour_scale
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ def head_figure(attention: Attention, layer: int, head: int, width: int = 640) -
     query_title, key_title = AXIS_TITLES[attention.kind]
     between_cells = 1 if cell > 12 else 0
     heat_map = go.Heatmap(
-        z=np.where(attention.mask, attention.pattern[layer, head], np.nan).astype(np.float32),
+        z=_drawn(attention, layer, head),
         zmin=0,
         zmax=1,
         colorscale=colour_scale(WEIGHTS),
@@ -81,13 +82,18 @@ def head_figure(attention: Attention, layer: int, head: int, width: int = 640) -
         "xaxis2": _hover_axis("x", map(_quoted, attention.keys.labels)),
         "yaxis2": _hover_axis("y", _query_texts(attention)),
     }
-    return go.Figure([_masked_region(attention.mask), heat_map], layout)  # update_layout would take 30 times as long
+    regions = [_masked_region(attention.mask)]
+    broken = attention.mask & ~np.isfinite(attention.pattern[layer, head])
+    if broken.any():
+        regions.append(_region(broken, "not a number (NaN)", fillcolor=NOT_A_NUMBER))
+    return go.Figure([*regions, heat_map], layout)  # update_layout would take 30 times as long
 
 
 def describe_head(attention: Attention, layer: int, head: int) -> str:
     """The same head in words, for those who do not see the picture."""
     weights = attention.pattern[layer, head]
-    row, column = np.unravel_index(np.argmax(weights), weights.shape)
+    known = np.where(attention.mask & np.isfinite(weights), weights, -1)
+    row, column = np.unravel_index(np.argmax(known), known.shape)
     query, key = attention.queries.labels[row], attention.keys.labels[column]
     return (
         f"Heat map of attention weights, {len(attention.queries)} queries by {len(attention.keys)} keys. "
@@ -150,14 +156,25 @@ def _colour_bar(height: float) -> dict[str, Any]:
     }
 
 
+def _drawn(attention: Attention, layer: int, head: int) -> np.ndarray:
+    weights = attention.pattern[layer, head]
+    return np.where(attention.mask & np.isfinite(weights), weights, np.nan).astype(np.float32)
+
+
 def _masked_region(mask: np.ndarray) -> Any:
-    """A hatch over the cells where no attention is possible; one rectangle for each run of masked keys."""
+    """A hatch over the cells where no attention is possible."""
+    hatch = {"shape": "/", "size": 7, "solidity": 0.18, "fgcolor": MASKED_LINE, "bgcolor": MASKED_FILL}
+    return _region(~mask, "masked: the query may not attend here", fillpattern=hatch)
+
+
+def _region(cells: np.ndarray, text: str, **filled: Any) -> Any:
+    """Cells filled alike, saying the same when pointed at; one rectangle for each run of keys."""
     import plotly.graph_objects as go
 
     x: list[float | None] = [None]
     y: list[float | None] = [None]
-    for row, allowed in enumerate(mask):
-        edges = np.flatnonzero(np.diff(np.concatenate([[True], allowed, [True]]))) - 0.5
+    for row, chosen in enumerate(cells):
+        edges = np.flatnonzero(np.diff(np.concatenate([[False], chosen, [False]]))) - 0.5
         for first, last in edges.reshape(-1, 2).tolist():
             x += [first, last, last, first, first, None]
             y += [row - 0.5, row - 0.5, row + 0.5, row + 0.5, row - 0.5, None]
@@ -166,10 +183,10 @@ def _masked_region(mask: np.ndarray) -> Any:
         y=y,
         mode="none",
         fill="toself",
-        fillpattern={"shape": "/", "size": 7, "solidity": 0.18, "fgcolor": MASKED_LINE, "bgcolor": MASKED_FILL},
+        **filled,
         hoveron="fills",
         hoverinfo="text",
-        text="masked: the query may not attend here",
+        text=text,
         showlegend=False,
     )
 

@@ -1,6 +1,7 @@
 // The head grid: one canvas for all thumbnails, plain elements for everything that has words or a theme.
 // Text only ever goes through textContent.
 
+const MASKED = 255, BROKEN = 254, FULL = 253;
 const TOP = 22, LARGEST = 150, TALL = 560; // TALL: of the whole grid, where its maps stay readable
 const name = (prefix, label) => (/^\d+$/.test(label) ? prefix + label : label);
 const clamp = (value, low, high) => Math.min(Math.max(value, low), high);
@@ -96,8 +97,8 @@ function tokens(labels, start, step) {
 function describe(view, at) {
   const [rows, columns] = view.shape, [sq, sk] = view.step;
   const value = view.pixels[((at.layer * view.heads.length + at.head) * rows + at.row) * columns + at.column];
-  const weight = value === 255 ? 'masked' : (value / 254).toFixed(2);
-  const most = sq * sk > 1 && value !== 255 ? `at most ${weight} (largest of ${sq} × ${sk} tokens)` : weight;
+  const weight = value === MASKED ? 'masked' : value === BROKEN ? 'not a number (NaN)' : (value / FULL).toFixed(2);
+  const most = sq * sk > 1 && value <= FULL ? `at most ${weight} (largest of ${sq} × ${sk} tokens)` : weight;
   return [
     element('div', 'head', `${name('L', view.layers[at.layer])}·${name('H', view.heads[at.head])}`),
     element('div', '', 'query ', tokens(view.queries, at.row * sq, sq), ' → key ', tokens(view.keys, at.column * sk, sk)),
@@ -108,13 +109,14 @@ function describe(view, at) {
 function legend(node, view) {
   const stops = [];
   for (let i = 0; i <= 8; i++) {
-    const at = 6 * Math.round((i / 8) * 254);
+    const at = 6 * Math.round((i / 8) * FULL);
     stops.push('#' + view.palette.slice(at, at + 6));
   }
   const bar = element('span', 'bar');
   bar.style.background = `linear-gradient(90deg, ${stops.join(', ')})`;
   node.replaceChildren(element('span', 'item', '0', bar, '1 weight'));
   if (view.masked) node.append(element('span', 'item', element('span', 'hatch'), 'masked'));
+  if (view.broken) node.append(element('span', 'item', element('span', 'nan'), 'not a number'));
   const [sq, sk] = view.step;
   if (sq * sk > 1) node.append(element('span', 'item', `a pixel is the largest of ${sq} × ${sk} tokens`));
 }

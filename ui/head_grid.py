@@ -2,6 +2,7 @@
 
 The browser gets one byte a pixel. Long sentences are pooled by maximum to at most 32 pixels a side, because a mean
 would hide the single bright cell that one looks for; the tooltip says so, and the opened head shows every number.
+Cells that are masked and weights that are no numbers have bytes of their own.
 """
 
 import json
@@ -14,10 +15,11 @@ import streamlit as st
 from streamlit.components.v2 import component
 
 from transformer.analysis.attention import Attention
+from transformer.analysis.palette import NOT_A_NUMBER
 from ui.theme import KIND_COLOURS, KIND_NAMES, WEIGHTS, lookup_table
 
-MASKED = 255
-FULL = 254  # weights from 0 to 1 are the bytes from 0 to FULL
+MASKED, BROKEN = 255, 254
+FULL = 253  # weights from 0 to 1 are the bytes from 0 to FULL
 
 _HTML = """
 <div class="grid" tabindex="0" role="application" aria-roledescription="grid of attention heads">
@@ -40,17 +42,17 @@ _component = component("roundtable.head_grid", html=_HTML, css=_file("head_grid.
 
 
 def head_grid(
-    attention: Attention, selected: tuple[int, int], on_open: Callable[[int, int], None], key: str = "head_grid"
+    attention: Attention, selected: tuple[int, int], on_open: Callable[[str, str], None], key: str = "head_grid"
 ) -> None:
     """Draw every head. A click, Enter or an arrow key calls on_open(layer, head) before the page runs again.
 
-    Both `selected`, which is outlined, and what on_open is given are indices along the first two axes.
+    `selected`, which is outlined, holds indices along the first two axes; on_open is given names.
     """
 
     def opened() -> None:
         places = zip(st.session_state[key].opened, attention.pattern.shape, strict=False)
         layer, head = (min(max(int(at), 0), length - 1) for at, length in places)
-        on_open(layer, head)
+        on_open(attention.layers[layer], attention.heads[head])
 
     data = payload(attention, selected)
     _component(data=data, key=key, on_opened_change=opened, on_page_width_change=lambda: None)
@@ -75,8 +77,9 @@ def payload(attention: Attention, selected: tuple[int, int]) -> bytes:
         "shape": pixels.shape[2:],
         "step": step,
         "selected": selected,
-        "palette": lookup_table(WEIGHTS, FULL + 1).tobytes().hex(),
+        "palette": lookup_table(WEIGHTS, FULL + 1).tobytes().hex() + NOT_A_NUMBER.removeprefix("#"),
         "masked": bool((pixels == MASKED).any()),
+        "broken": bool((pixels == BROKEN).any()),
     }
     text = json.dumps(header).encode()
     return struct.pack("<I", len(text)) + text + pixels.tobytes()
@@ -85,14 +88,16 @@ def payload(attention: Attention, selected: tuple[int, int]) -> bytes:
 def pool(pattern: np.ndarray, mask: np.ndarray, limit: int) -> tuple[np.ndarray, tuple[int, int]]:
     """Weights as bytes (layer, head, row, column) with at most `limit` rows and columns, and tokens a pixel each way.
 
-    A pixel holds the largest weight of its tokens, and is MASKED only where all of them are. A weight that is not a
-    number counts as 0 here.
+    A pixel holds the largest weight of its tokens, is MASKED only where all of them are, and BROKEN where one of those
+    that are not masked is no number.
     """
     n_query, n_key = pattern.shape[2:]
     step = -(-n_query // limit), -(-n_key // limit)
+    pattern = np.where(mask, pattern, np.float32(0))
     if step != (1, 1):
         rows, columns = range(0, n_query, step[0]), range(0, n_key, step[1])
-        pattern = np.fmax.reduceat(np.fmax.reduceat(pattern, rows, axis=2), columns, axis=3)
+        pattern = np.maximum.reduceat(np.maximum.reduceat(pattern, rows, axis=2), columns, axis=3)  # NaN stays
         mask = np.logical_or.reduceat(np.logical_or.reduceat(mask, rows, axis=0), columns, axis=1)
-    weights = np.clip(np.nan_to_num(pattern, nan=0.0), 0, 1)
-    return np.where(mask, np.rint(weights * FULL), MASKED).astype(np.uint8), step
+    weights = np.rint(np.clip(np.nan_to_num(pattern), 0, 1) * FULL)
+    weights = np.where(np.isfinite(pattern), weights, BROKEN)
+    return np.where(mask, weights, MASKED).astype(np.uint8), step

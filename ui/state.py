@@ -62,22 +62,29 @@ def about(name: str) -> dict[str, Any]:
         return {}
 
 
-def load(name: str) -> "Checkpoint":
-    """A checkpoint by name, loaded once, and again when its weights on disk have changed. Raises CheckpointError."""
-    return _load(name, _stamp(name))
+def load(name: str, untrained: bool = False) -> "Checkpoint":
+    """A checkpoint by name, or its twin at step 0; loaded once, and again when its weights on disk have changed.
+
+    Raises CheckpointError.
+    """
+    return _twin(name, weights_stamp(name)) if untrained else _load(name, weights_stamp(name))
 
 
-def encoder_attention(name: str, sentence: str) -> Attention:
+def encoder_attention(name: str, sentence: str, untrained: bool = False) -> Attention:
     """The encoder's attention alone, which needs no translation. Raises ValueError for what the model cannot take."""
-    return _encoder_attention(name, _stamp(name), sentence)
+    return _encoder_attention(name, weights_stamp(name), sentence, untrained)
 
 
-def trace(name: str, sentence: str, target: str | None) -> Trace:
-    """The trace of a sentence with a target, None for the model's own. Raises ValueError for what it cannot take."""
-    return _trace(name, _stamp(name), sentence, target)
+def trace(name: str, sentence: str, target: str | None, untrained: bool = False) -> Trace:
+    """The trace of a sentence with a target, None for the model's own. Raises ValueError for what it cannot take.
+
+    The untrained twin reads and writes the pieces of the trained model, so that both have the same rows.
+    """
+    return _trace(name, weights_stamp(name), sentence, target, untrained)
 
 
-def _stamp(name: str) -> int:
+def weights_stamp(name: str) -> int:
+    """Another number when a checkpoint's weights on disk have changed; what is kept of it is kept under this."""
     path = find_checkpoint(name) / "model.safetensors"
     return path.stat().st_mtime_ns if path.exists() else 0
 
@@ -94,23 +101,33 @@ def _load(name: str, stamp: int) -> "Checkpoint":
     return load_checkpoint(name)
 
 
+@st.cache_resource(max_entries=2, show_spinner=False)
+def _twin(name: str, stamp: int) -> "Checkpoint":
+    return _load(name, stamp).untrained()
+
+
 @st.cache_resource(max_entries=4, show_spinner=False)
-def _encoder_attention(name: str, stamp: int, sentence: str) -> Attention:
+def _encoder_attention(name: str, stamp: int, sentence: str, untrained: bool) -> Attention:
     from transformer.analysis.tracing import trace_encoder
 
-    checkpoint = _load(name, stamp)
+    checkpoint = load(name, untrained)
     _check_length(checkpoint, sentence, "sentence")
     return replace(trace_encoder(checkpoint, sentence), scores=None)
 
 
 # cache_resource, because cache_data would unpickle megabytes at every click.
-@st.cache_resource(max_entries=3, show_spinner=False)
-def _trace(name: str, stamp: int, sentence: str, target: str | None) -> Trace:
-    checkpoint = _load(name, stamp)
-    _check_length(checkpoint, sentence, "sentence")
-    if target is not None:
-        _check_length(checkpoint, target, "target")
-    traced = checkpoint.trace(sentence, target)
+@st.cache_resource(max_entries=4, show_spinner=False)
+def _trace(name: str, stamp: int, sentence: str, target: str | None, untrained: bool) -> Trace:
+    if untrained:
+        from transformer.analysis.retrace import retrace
+
+        traced = retrace(load(name, untrained=True), trace(name, sentence, target))
+    else:
+        checkpoint = _load(name, stamp)
+        _check_length(checkpoint, sentence, "sentence")
+        if target is not None:
+            _check_length(checkpoint, target, "target")
+        traced = checkpoint.trace(sentence, target)
     return replace(traced, **{kind: replace(traced[kind], scores=None) for kind in KINDS})
 
 

@@ -2,23 +2,23 @@
 
 from dataclasses import dataclass
 
-from transformer.analysis.attention import Attention
+from transformer.analysis.attention import Attention, Kind
+from transformer.analysis.filters import Filters
 
 
 @dataclass(frozen=True)
 class View:
     """The view that the address bar holds."""
 
-    kind: str
-    words: bool
-    hide_special: bool
-    mean: bool
+    kind: Kind
+    filters: Filters
     layer: str
     """Name of the opened head's layer."""
     head: str
     """Name of the opened head."""
     n_heads: int
-    untrained: bool = False
+    """In a layer of the model, whatever the filters leave."""
+    untrained: bool
     """Whether the heads are those of the model's twin at step 0."""
 
     def place(self, attention: Attention) -> tuple[int, int]:

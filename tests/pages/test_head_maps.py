@@ -118,7 +118,7 @@ def test_the_address_holds_the_view(open_app):
 
 
 def test_nonsense_in_the_address_is_left_out(open_app):
-    app = open_app(kind="nonsense", layer="99", head="-1", tokens="<b>", mean="perhaps")
+    app = open_app(kind="nonsense", layer="99", head="-1", tokens="<b>", summary="perhaps")
     assert_plain(app)
     assert grid(app)["selected"] == [0, 0]
     assert app.get("plotly_chart")
@@ -132,7 +132,7 @@ def test_a_layer_that_another_kind_does_not_have_falls_back(open_app):
 
 
 def test_mean_shows_one_map_a_layer_and_says_over_how_many(open_app):
-    app = open_app(mean="true", head="3")
+    app = open_app(summary="mean", head="3")
     assert grid(app)["heads"] == ["mean"]
     assert "mean of 4 heads" in text(app)
     assert app.selectbox(key="head").disabled

@@ -160,3 +160,14 @@ def test_the_description_names_the_strongest_pair():
     assert said == (
         "Heat map of attention weights, 2 queries by 3 keys. The strongest is from query ja to key no: 0.750."
     )
+
+
+def test_what_is_not_a_number_is_marked_and_never_the_strongest():
+    pattern = [[[[np.nan, 0.25], [0.5, 0]]]]
+    broken = attention(pattern, tokens("a", "b"), tokens("c", "d"), mask=np.array([[True, True], [True, False]]))
+    figure = head_figure(broken, 0, 0)
+    marked = next(trace for trace in figure.data if trace.text == "not a number (NaN)")
+    assert (marked.x[1], marked.y[1], marked.x[2], marked.y[3]) == (-0.5, -0.5, 0.5, 0.5), "query a, key c alone"
+    assert masked_cells(figure) == {(1, 1)}
+    assert "from query b to key c: 0.500" in describe_head(broken, 0, 0)
+    assert len(head_figure(asymmetric(), 0, 0).data) == 2, "nothing is marked where all are numbers"

@@ -6,7 +6,8 @@ import pytest
 
 from tests.ui.samples import asymmetric, attention, random, tokens
 from transformer.analysis.attention import Attention
-from ui.head_grid import FULL, MASKED, payload, pool
+from transformer.analysis.palette import NOT_A_NUMBER
+from ui.head_grid import BROKEN, FULL, MASKED, payload, pool
 
 
 def unpack(attention: Attention, selected: tuple[int, int] = (0, 0)) -> tuple[dict, np.ndarray]:
@@ -69,7 +70,19 @@ def test_a_pixel_is_masked_only_where_all_its_tokens_are():
 
 def test_what_is_not_a_weight_does_not_become_one():
     pattern = np.array([[[[np.nan, 1.5], [-0.5, 0.5]]]], np.float32)
-    assert pool(pattern, np.ones((2, 2), bool), 32)[0].tolist() == [[[[0, FULL], [0, 127]]]]
+    assert pool(pattern, np.ones((2, 2), bool), 32)[0].tolist() == [[[[BROKEN, FULL], [0, 126]]]]
+
+
+def test_one_weight_that_is_no_number_marks_its_pixel_unless_it_is_masked():
+    pattern = np.zeros((1, 1, 64, 64), np.float32)
+    pattern[0, 0, 3, 63] = pattern[0, 0, 40, 8] = np.nan
+    pixels, _ = pool(pattern, np.tri(64, dtype=bool), 32)
+    assert np.argwhere(pixels[0, 0] == BROKEN).tolist() == [[20, 4]]
+    words = tokens(*(f"w{at}" for at in range(64)))
+    header, _ = unpack(attention(pattern, words, words, kind="decoder", mask=np.tri(64, dtype=bool)))
+    assert header["broken"]
+    assert header["palette"][6 * BROKEN :] == NOT_A_NUMBER[1:]
+    assert not unpack(asymmetric())[0]["broken"]
 
 
 def test_summaries_name_their_head():

@@ -1,0 +1,35 @@
+"""What the files of a view say of themselves, and its report."""
+
+from dataclasses import replace
+
+from transformer.analysis.about import About
+from transformer.analysis.attention import Attention, Kind
+from transformer.analysis.filters import Filters
+from transformer.analysis.trace import KINDS
+from ui.filtered_state import filtered_attention
+from ui.sidebar import Request
+from ui.state import about, load, trace
+
+
+def view_about(request: Request, filters: Filters, untrained: bool) -> About:
+    """Model, step, sentence, target and filters."""
+    return About.of(trace(request.model, request.sentence, request.target, untrained), str(filters))
+
+
+def report(request: Request, filters: Filters, kind: Kind, opened: tuple[int, int], untrained: bool) -> bytes:
+    """The HTML report of all three kinds through the same filters; the opened head is large.
+
+    A choice of layers is of one kind's layers, so that the other kinds show all of theirs.
+    """
+    from transformer.analysis.report import report_html
+
+    whole = trace(request.model, request.sentence, request.target, untrained)
+    views: dict[Kind, Attention] = {}
+    for each in KINDS:
+        chosen = filters if each == kind else replace(filters, layers=())
+        views[each] = filtered_attention(request, each, untrained, chosen)
+    large: dict[Kind, tuple[int, int]] = {kind: opened}
+    said = str(filters) + (f" (layers of {kind} alone)" if filters.layers else "")
+    evaluation = {} if untrained else load(request.model).evaluation
+    html = report_html(whole, large, views=views, view=said, config=about(request.model), evaluation=evaluation)
+    return html.encode("utf-8", "backslashreplace")
