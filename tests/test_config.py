@@ -34,6 +34,7 @@ AT_LEAST = {
     (TrainConfig, "seed"): 0,
     (TrainConfig, "clip_norm"): 0,
     (TrainConfig, "cooldown"): 0,
+    (TrainConfig, "balance"): 0,
 }
 """The smallest allowed value where it is not 1."""
 
@@ -139,7 +140,8 @@ def test_a_choice_names_all_there_are(cls: type, field: str, value: Any):
 
 @pytest.mark.parametrize("value", [0, 1, "true", None, "", [True]])
 def test_only_true_and_false_are_true_or_false(value: Any):
-    refused(ModelConfig, "tied_embeddings", value, "true or false")
+    for field in ("tied_embeddings", "divide_query", "causal"):
+        refused(ModelConfig, field, value, "true or false")
 
 
 @pytest.mark.parametrize(("cls", "field"), PROBABILITIES)
@@ -150,7 +152,7 @@ def test_probabilities_are_at_least_0_and_below_1(cls: type, field: str, value: 
         assert getattr(cls(**{field: allowed}), field) == allowed
 
 
-@pytest.mark.parametrize(("cls", "field"), [*WHOLE, (TrainConfig, "clip_norm")])
+@pytest.mark.parametrize(("cls", "field"), [*WHOLE, (TrainConfig, "clip_norm"), (TrainConfig, "balance")])
 def test_counts_start_where_they_make_sense(cls: type, field: str):
     least = AT_LEAST.get((cls, field), 1)
     for value in (least - 1, -1, -(10**9)):

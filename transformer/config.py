@@ -5,8 +5,13 @@ from typing import Any, Literal, Self, get_args, get_origin
 
 Positions = Literal["sinusoidal", "learned", "rope", "alibi", "none"]
 Norm = Literal["post", "pre"]
-Activation = Literal["relu", "gelu"]
-Score = Literal["scaled"]
+Normalization = Literal["layer", "rms"]
+Activation = Literal["relu", "gelu", "swiglu"]
+Score = Literal["scaled", "unscaled", "scaled-twice", "additive", "qk-norm", "cosine"]
+Mixing = Literal["softmax", "uniform", "window", "convolution"]
+Encoder = Literal["attention", "gru"]
+Memory = Literal["all", "last"]
+Schedule = Literal["warmup", "no-warmup"]
 Precision = Literal["auto", "float32", "bfloat16"]
 
 
@@ -78,11 +83,32 @@ class ModelConfig:
     positions: Positions = "sinusoidal"
     """How a model knows the order of its tokens (§3.5)."""
     norm: Norm = "post"
-    """Layer normalization after the residual sum, as in the paper, or before the sub-layer."""
+    """Normalization after the residual sum, as in the paper, or before the sub-layer."""
+    normalization: Normalization = "layer"
+    """LayerNorm, as in the paper, or RMSNorm, which takes no mean off and adds no bias."""
     activation: Activation = "relu"
-    """Non-linearity of the feed-forward network (§3.3)."""
+    """Non-linearity of the feed-forward network (§3.3); swiglu is gated, its two inner layers 2/3 · d_ff wide."""
+    n_experts: int = 1
+    """Feed-forward networks in a layer, of which a router chooses for each token; 1 is the paper's, without router."""
+    top_experts: int = 2
+    """Experts that each token is sent to, where there are several; each is d_ff / top_experts wide."""
     score: Score = "scaled"
-    """How a query is compared with a key; scaled is q·k / √d_k (Equation 1)."""
+    """How a query is compared with a key: scaled is q·k / √d_k (Equation 1), unscaled q·k, scaled-twice q·k / d_k,
+    additive v · tanh(q + k), qk-norm g · cos(q, k) with a learned g, cosine the same with g = 1."""
+    divide_query: bool = False
+    """Divide W_Q by √d_k where it is initialized: unscaled scores then begin as scaled ones."""
+    mixing: Mixing = "softmax"
+    """What self-attention weighs values by: the softmax of scores, the same over a window, the same weight for all, or
+    one kernel a head whatever the tokens are. Cross-attention keeps the softmax."""
+    mixing_width: int = 7
+    """Tokens in a window or a kernel, the query's own included: as many on both sides in the encoder, the last ones in
+    the decoder."""
+    causal: bool = True
+    """No target position sees those after it (§3.2.3); without, training shows the decoder what it is to write."""
+    encoder: Encoder = "attention"
+    """Layers of self-attention and feed-forward, or of gated recurrent units, each read from left to right."""
+    memory: Memory = "all"
+    """What cross-attention sees of the encoder's output: every position, or </s> alone."""
     tied_embeddings: bool = True
     """Source embedding, target embedding and output projection share one matrix (§3.4)."""
     max_length: int = 512
@@ -91,7 +117,7 @@ class ModelConfig:
     def __post_init__(self) -> None:
         _check_types(self)
         _check_at_least(self, 1, "d_model", "d_ff", "n_heads", "d_k", "d_v", "max_length")
-        _check_at_least(self, 1, "n_encoder_layers", "n_decoder_layers")
+        _check_at_least(self, 1, "n_encoder_layers", "n_decoder_layers", "n_experts", "top_experts", "mixing_width")
         _check_at_least(self, 4, "vocab_size")
         _check_probability(self, "p_drop", "p_drop_attention")
         even = self.positions != "sinusoidal" or self.d_model % 2 == 0
@@ -101,6 +127,28 @@ class ModelConfig:
         d_k = self.d_model // self.n_heads if self.d_k is None else self.d_k
         even = self.positions != "rope" or d_k % 2 == 0
         _check(self, "d_k", even, f"an even number with rope, which turns dimensions in pairs; here there are {d_k}")
+        self._check_switches()
+
+    def _check_switches(self) -> None:
+        """Refuse switches that exclude each other."""
+        odd = self.mixing_width % 2 == 1
+        _check(self, "mixing_width", odd, "an odd number: the query's own token and as many on both sides")
+        compared = self.mixing in ("softmax", "window") or self.positions not in ("rope", "alibi")
+        added = "sinusoidal | learned | none"
+        _check(self, "positions", compared, f"{added} with mixing {self.mixing!r}, which compares no query with a key")
+        multiplied = self.score != "additive" or self.positions != "rope"
+        _check(
+            self, "positions", multiplied, "any but rope with additive scores: it turns queries and keys of products"
+        )
+        linear = not self.divide_query or self.score in ("scaled", "unscaled", "scaled-twice")
+        _check(self, "divide_query", linear, f"false with score {self.score!r}, which is not proportional to the query")
+        if self.n_experts > 1:
+            fits = self.top_experts <= self.n_experts
+            _check(self, "top_experts", fits, f"at most n_experts, which is {self.n_experts}")
+            whole = self.d_ff % self.top_experts == 0
+            _check(self, "d_ff", whole, f"a multiple of top_experts = {self.top_experts}, among which it is divided")
+        plain = self.encoder == "attention" or self.mixing == "softmax"
+        _check(self, "mixing", plain, "'softmax' with encoder 'gru', which has no self-attention to mix")
 
     def resolved(self) -> Self:
         """The same configuration with d_k and d_v filled in."""
@@ -126,6 +174,8 @@ class TrainConfig:
     """Steps over which the learning rate rises (§5.3)."""
     lr_factor: float = 1.0
     """Multiplies the paper's learning rate d_model^-0.5 · min(step^-0.5, step · warmup^-1.5)."""
+    schedule: Schedule = "warmup"
+    """Whether the learning rate rises over the warmup, as in the paper, or stands at its peak as long."""
     cooldown: int = 0
     """Last steps, over which the learning rate falls in a straight line to 0; 0 for none, as in the paper."""
     beta1: float = 0.9
@@ -138,6 +188,8 @@ class TrainConfig:
     """Longest gradient, in the 2-norm over all parameters; 0 means no clipping, as in the paper."""
     label_smoothing: float = 0.1
     """Probability mass spread evenly over the vocabulary, ε_ls in the paper (§5.4)."""
+    balance: float = 0.01
+    """Weight of the loss that keeps experts equally busy; without experts it means nothing."""
     seed: int = 1
     """Of initial weights, dropout and the order of the data."""
     log_every: int = 50
@@ -156,7 +208,7 @@ class TrainConfig:
         _check_at_least(self, 1, "steps", "batch_tokens", "accumulate", "warmup", "log_every", "validate_every")
         _check_at_least(self, 1, "save_every", "keep")
         _check_at_least(self, 300, "vocab_size")
-        _check_at_least(self, 0, "clip_norm", "cooldown", "seed")
+        _check_at_least(self, 0, "clip_norm", "cooldown", "seed", "balance")
         _check(self, "cooldown", self.cooldown <= self.steps, f"at most steps, which is {self.steps}")
         _check(self, "seed", self.seed < 2**63, "a number below 2^63")
         _check_probability(self, "beta1", "beta2", "label_smoothing")

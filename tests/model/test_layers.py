@@ -6,7 +6,8 @@ from torch import Tensor, nn
 
 from tests.model.small import copy, copy_layer, largest_difference, small_config, small_model, stirred
 from transformer.model import Transformer
-from transformer.model.layers import DecoderLayer, EncoderLayer, FeedForward, PostNorm, PreNorm
+from transformer.model.feed_forward import FeedForward
+from transformer.model.layers import DecoderLayer, EncoderLayer, PostNorm, PreNorm
 from transformer.model.positions import Positions
 
 KINDS = pytest.mark.parametrize(

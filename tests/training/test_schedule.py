@@ -27,6 +27,13 @@ def test_points_worked_out_by_hand():
     assert rates == pytest.approx([1 / 16, 1 / 8, 1 / 4, 1 / 8, 1 / 20])
 
 
+def test_without_warmup_the_rate_stands_at_the_same_peak_and_then_falls_as_the_papers():
+    """peak · min(1, √(w / step)), here with d_model 4, w 4: the peak is ¼."""
+    rates = [learning_rate(step, 4, 4, schedule="no-warmup") for step in (1, 2, 4, 16, 100)]
+    assert rates == pytest.approx([1 / 4, 1 / 4, 1 / 4, 1 / 8, 1 / 20])
+    assert learning_rate(5, 512, 4, 2.0, "no-warmup") == learning_rate(5, 512, 4, 2.0)
+
+
 @pytest.mark.parametrize("step", [0, -1])
 def test_step_0_is_refused(step: int):
     with pytest.raises(ValueError, match=rf"^step is {step}; optimizer steps count from 1\.$"):

@@ -259,3 +259,20 @@ def test_a_stop_between_saves_leaves_no_step_that_an_average_would_take_in(tmp_p
     assert run.progress.step == 6
     assert [path.stem for path in saved_steps(tmp_path)] == ["4"]
     assert trainer(tmp_path, steps=8, save_every=4).progress.step == 6
+
+
+def test_experts_are_kept_busy_by_a_loss_of_its_own(tmp_path: Path):
+    """What is logged as smoothed grows by the weight times the load-balance losses of two layers, each about 1."""
+
+    def first_line(balance: float) -> dict[str, Any]:
+        name = f"balance {balance}"
+        run = trainer(tmp_path / name, model={"n_experts": 4}, steps=1, log_every=1, balance=balance)
+        run.run()
+        return metrics(tmp_path / name)[0]
+
+    without, lighter, heavier = first_line(0.0), first_line(1.0), first_line(2.0)
+    added = lighter["smoothed"] - without["smoothed"]
+    assert 1.9 < added < 4
+    assert heavier["smoothed"] - without["smoothed"] == pytest.approx(2 * added, rel=1e-4)
+    assert without["nll"] == lighter["nll"] == heavier["nll"]
+    assert lighter["grad_norm"] != without["grad_norm"]

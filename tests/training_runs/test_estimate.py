@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 import torch
 
+from tests.model.small import small_config
+from tests.model.switches import SWITCHES
 from transformer.config import ConfigError, ModelConfig
 from transformer.model import Transformer
 from transformer.presets import PRESETS
@@ -27,6 +29,8 @@ def _devices_anew():
     [
         *(preset.model for preset in PRESETS.values()),
         ModelConfig(norm="pre", tied_embeddings=False, positions="learned", max_length=99),
+        *(small_config(**changes) for changes in SWITCHES.values()),
+        small_config(score="qk-norm", mixing="convolution", normalization="rms", norm="pre", d_k=3, d_v=5),
         ModelConfig(d_k=4, d_v=5, n_heads=7, n_encoder_layers=1, n_decoder_layers=3, positions="rope", d_ff=11),
     ],
 )

@@ -16,7 +16,8 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from transformer.model.attention import MultiHeadAttention
-from transformer.model.layers import DecoderLayer, EncoderLayer
+from transformer.model.layers import DecoderLayer, EncoderLayer, RMSNorm
+from transformer.model.scores import ScaledDotProduct
 from transformer.model.transformer import Transformer
 
 CONTENT, POSITION = "content · content", "position · position"
@@ -60,9 +61,12 @@ def score_parts(model: Transformer, ids: Sequence[int], kind: Literal["encoder",
     """The terms for one text: a source with </s>, or for the decoder <s> and the target that it reads.
 
     With pre-LN the layer's own normalization is part of it: its scale is that of the whole sum, which keeps the split
-    exact.
+    exact. Raises ValueError for a model whose scores are no products of queries and keys.
     """
     layer = (model.encoder if kind == "encoder" else model.decoder)[0]
+    attention = getattr(layer, "attention", None)
+    if not isinstance(attention, MultiHeadAttention) or not isinstance(attention.score, ScaledDotProduct):
+        raise ValueError("The scores of this model are not products of queries and keys, and have no such parts.")
     assert isinstance(layer, EncoderLayer | DecoderLayer)
     embedding = model.source_embedding if kind == "encoder" else model.target_embedding
     content = F.embedding(torch.tensor([list(ids)], device=model.device), embedding.weight)
@@ -70,7 +74,7 @@ def score_parts(model: Transformer, ids: Sequence[int], kind: Literal["encoder",
     position = model.positions.embed(content) - content
     if model.config.norm == "pre":
         content, position = _normalized(layer.attention_residual.norm, content, position)
-    attention, n = layer.attention, len(ids)
+    n = len(ids)
     q_content, k_content = (_heads(attention, linear, content) for linear in (attention.query, attention.key))
     q_position, k_position = (_heads(attention, linear, position, False) for linear in (attention.query, attention.key))
     parts = {
@@ -97,9 +101,12 @@ def _heads(attention: MultiHeadAttention, linear: nn.Linear, rows: Tensor, with_
     return projected.unflatten(-1, (attention.n_heads, -1)).transpose(1, 2)
 
 
-def _normalized(norm: nn.LayerNorm, content: Tensor, position: Tensor) -> tuple[Tensor, Tensor]:
-    """LayerNorm(content + position) as the sum of two parts, its bias in the first."""
+def _normalized(norm: nn.LayerNorm | RMSNorm, content: Tensor, position: Tensor) -> tuple[Tensor, Tensor]:
+    """The normalized content + position as the sum of two parts, a LayerNorm's bias in the first."""
     both = content + position
+    if isinstance(norm, RMSNorm):
+        scale = norm.weight / (both.square().mean(-1, keepdim=True) + (norm.eps or 0)).sqrt()
+        return content * scale, position * scale
     scale = norm.weight / (both.var(-1, unbiased=False, keepdim=True) + norm.eps).sqrt()
     content, position = ((part - part.mean(-1, keepdim=True)) * scale for part in (content, position))
     return content + norm.bias, position

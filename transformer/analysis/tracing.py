@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
-from jaxtyping import Float32
+from jaxtyping import Bool, Float32
 
 from transformer.analysis.attention import Attention, Kind, Tokens
 from transformer.analysis.interventions import Intervention
 from transformer.analysis.trace import Trace, Translation
 from transformer.decoding.search import beam_search, length_penalty
 from transformer.model.hooks import HOOK_NAMES, Capture, Hook
+from transformer.model.layers import DecoderLayer, EncoderLayer
 from transformer.model.transformer import Transformer
 from transformer.text.tokenizer import BOS, EOS, SPECIAL_PIECES, Tokenizer
 from transformer.text.words import display_pieces, group_words
@@ -25,6 +26,7 @@ _TRACED = ("hook_attn_scores", "hook_pattern")
 
 def trace_encoder(checkpoint: "Checkpoint", sentence: str, interventions: Sequence[Hook] = ()) -> Attention:
     """The encoder's attention alone, which needs no target. Raises ValueError for a text the model cannot take."""
+    _check_encoder(checkpoint)
     source = _encode(checkpoint.tokenizer, sentence, "sentence")
     capture = Capture(_TRACED)
     _check(interventions, checkpoint)
@@ -67,6 +69,7 @@ def trace_ids(
     interventions: Sequence[Hook] = (),
 ) -> Trace:
     """The trace of a source and a target as ids, both with EOS; `texts` are the two as a person reads them."""
+    _check_encoder(checkpoint)
     model, tokenizer = checkpoint.model, checkpoint.tokenizer
     sentence, text = texts
     read = [BOS, *written[:-1]]
@@ -77,16 +80,19 @@ def trace_ids(
     log_probs = tuple(chosen.squeeze(1).tolist())
     source_tokens, read_tokens = _tokens(tokenizer, source), _tokens(tokenizer, read)
     sides = {"queries": _tokens(tokenizer, written), "read": read_tokens}
-    causal = np.tri(len(read), dtype=bool)
-    full = np.ones((len(read), len(source)), bool)
+    cross = np.ones((len(read), len(source)), bool)
+    if model.config.memory == "last":
+        cross[:, :-1] = False
     return Trace(
         model=checkpoint.name,
         step=checkpoint.config.step,
         source_text=sentence,
         translation=Translation(text, generated, log_probs, sum(log_probs) / length_penalty(len(written), 0.6)),
         encoder=_encoder(capture, checkpoint, source_tokens),
-        decoder=_attention("decoder", capture, checkpoint, mask=causal, keys=read_tokens, **sides),
-        cross=_attention("cross", capture, checkpoint, mask=full, keys=source_tokens, **sides),
+        decoder=_attention(
+            "decoder", capture, checkpoint, mask=_visible(model, "decoder", len(read)), keys=read_tokens, **sides
+        ),
+        cross=_attention("cross", capture, checkpoint, mask=cross, keys=source_tokens, **sides),
         _replay=partial(_everything, model, source, read, tuple(interventions)),
     )
 
@@ -125,8 +131,20 @@ def _attention(kind: Kind, capture: Capture, checkpoint: "Checkpoint", **sides) 
 
 
 def _encoder(capture: Capture, checkpoint: "Checkpoint", tokens: Tokens) -> Attention:
-    mask = np.ones((len(tokens), len(tokens)), bool)
+    mask = _visible(checkpoint.model, "encoder", len(tokens))
     return _attention("encoder", capture, checkpoint, mask=mask, queries=tokens, keys=tokens)
+
+
+def _visible(model: Transformer, kind: Kind, n: int) -> Bool[np.ndarray, "query key"]:
+    """True where self-attention may look: all, what comes before, or what is near."""
+    layer = (model.encoder if kind == "encoder" else model.decoder)[0]
+    assert isinstance(layer, EncoderLayer | DecoderLayer)
+    return layer.attention.visible(n, n, causal=kind == "decoder" and model.config.causal).cpu().numpy()
+
+
+def _check_encoder(checkpoint: "Checkpoint") -> None:
+    if checkpoint.model.config.encoder == "gru":
+        raise ValueError(f"{checkpoint.name} reads with gated recurrent units, which have no heads to look at.")
 
 
 def _everything(

@@ -12,23 +12,7 @@ from transformer.config import ModelConfig
 from transformer.decoding.cache import LayerCache
 from transformer.model.hooks import Watch
 from transformer.model.positions import Positions
-
-
-class ScaledDotProduct(nn.Module):
-    """q·k / √d_k (Equation 1)."""
-
-    def __init__(self, config: ModelConfig) -> None:
-        super().__init__()
-        assert config.d_k is not None
-        self.scale = config.d_k**-0.5
-
-    def forward(
-        self, q: Float[Tensor, "batch head query d_k"], k: Float[Tensor, "batch head key d_k"]
-    ) -> Float[Tensor, "batch head query key"]:
-        return (q * self.scale) @ k.transpose(-2, -1)
-
-
-SCORES: dict[str, type[ScaledDotProduct]] = {"scaled": ScaledDotProduct}
+from transformer.model.scores import SCORES
 
 
 def causal_mask(n_query: int, n_key: int, offset: int, device: torch.device) -> Bool[Tensor, "query key"]:
@@ -47,6 +31,11 @@ def masked_softmax(
     return scores.masked_fill(~allowed, lowest).softmax(-1) * allowed
 
 
+def unwatched(name: str, value: Tensor) -> Tensor:
+    """What stands for the hooks where there are none."""
+    return value
+
+
 class MultiHeadAttention(nn.Module):
     """Multi-head attention from the rows of x to the rows of a source, which in self-attention is x itself (§3.2.2)."""
 
@@ -60,6 +49,13 @@ class MultiHeadAttention(nn.Module):
         self.value = nn.Linear(config.d_model, config.n_heads * config.d_v)
         self.output = nn.Linear(config.n_heads * config.d_v, config.d_model)
         self.score = SCORES[config.score](config)
+
+    def visible(self, n_query: int, n_key: int, offset: int = 0, *, causal: bool = False) -> Bool[Tensor, "query key"]:
+        """True where a query may attend to a key, padding aside."""
+        device = self.output.weight.device
+        if causal:
+            return causal_mask(n_query, n_key, offset, device)
+        return torch.ones(n_query, n_key, dtype=torch.bool, device=device)
 
     def forward(
         self,
@@ -79,7 +75,7 @@ class MultiHeadAttention(nn.Module):
         cache: what earlier steps of decoding kept; it grows by this step's keys and values.
         watch: hooks; with it the pass goes through the four steps of Equation 1 one by one.
         """
-        offset = cache.length if cache is not None and causal else 0
+        offset = cache.length if cache is not None and cache.grows else 0
         q = self._heads(self.query(x))
         if cache is not None and cache.complete:
             k, v = cache.keys, cache.values
@@ -93,7 +89,7 @@ class MultiHeadAttention(nn.Module):
             if cache is not None:
                 k, v = cache.append(k, v)
         bias = None if positions is None else positions.bias(q.shape[-2], k.shape[-2], offset)
-        attend = self._fused if watch is None else self._explicit
+        attend = self._fused if watch is None and self.score.fused else self._explicit
         z = attend(q, k, v, mask, bias, causal, offset, watch)
         if watch is not None and watch.wants("hook_result"):
             return watch("hook_result", self._per_head(z)).sum(1) + self.output.bias
@@ -120,11 +116,18 @@ class MultiHeadAttention(nn.Module):
             mask = bias[None] if mask is None else bias[None].masked_fill(~mask, float("-inf"))
         p_drop = self.p_drop if self.training else 0.0
         return F.scaled_dot_product_attention(
-            q, k, v, attn_mask=mask, dropout_p=p_drop, is_causal=is_causal, scale=self.score.scale
+            q,
+            k,
+            v,
+            attn_mask=mask,
+            dropout_p=p_drop,
+            is_causal=is_causal,
+            scale=self.score.scale,  # type: ignore[arg-type]
         )
 
     def _explicit(self, q, k, v, mask, bias, causal, offset, watch):
         """Scores → mask → softmax → mix, each shown to the hooks."""
+        watch = watch or unwatched
         q, k = watch("hook_rot_q", q), watch("hook_rot_k", k)
         scores = self.score(q, k)
         if bias is not None:

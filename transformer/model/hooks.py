@@ -12,6 +12,9 @@ Shapes at the hook points, in the order in which a forward pass reaches them:
 
 While decoding with a key–value cache a pass holds only new queries: `HookPoint.offset` is the position of the first.
 Keys and values then are the new ones (hook_k, hook_v) or all so far (hook_rot_k, hook_attn_scores, hook_pattern).
+
+Mixing that compares nothing has no queries and keys: there self-attention begins with hook_v, and its scores are 0
+(uniform) or the kernel's numbers (convolution). A GRU as encoder has no hook points.
 """
 
 from collections.abc import Collection, Sequence

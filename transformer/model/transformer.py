@@ -10,9 +10,10 @@ from torch.nn import functional as F
 
 from transformer.config import ModelConfig
 from transformer.decoding.cache import KeyValueCache
+from transformer.model.attention import MultiHeadAttention
 from transformer.model.dropout import Dropout
 from transformer.model.hooks import Hook, Kind, Watch
-from transformer.model.layers import NORMS, DecoderLayer, EncoderLayer
+from transformer.model.layers import ENCODERS, NORMS, DecoderLayer
 from transformer.model.positions import POSITIONS
 from transformer.text.tokenizer import PAD
 
@@ -35,12 +36,14 @@ class Transformer(nn.Module):
         self.projection = nn.Linear(config.d_model, config.vocab_size, bias=False)
         self.positions = POSITIONS[config.positions](config)
         self.dropout = Dropout(config.p_drop)
-        self.encoder = nn.ModuleList(EncoderLayer(config) for _ in range(config.n_encoder_layers))
+        self.encoder = nn.ModuleList(ENCODERS[config.encoder](config) for _ in range(config.n_encoder_layers))
         self.decoder = nn.ModuleList(DecoderLayer(config) for _ in range(config.n_decoder_layers))
-        self.encoder_norm = NORMS[config.norm].final(config.d_model)
-        self.decoder_norm = NORMS[config.norm].final(config.d_model)
+        self.encoder_norm = NORMS[config.norm].final(config)
+        self.decoder_norm = NORMS[config.norm].final(config)
         self.apply(_initialize)
         nn.init.normal_(self.projection.weight, std=config.d_model**-0.5)
+        if config.divide_query:
+            _divide_query(self)
         if config.tied_embeddings:
             self.target_embedding = self.source_embedding
             self.projection.weight = self.source_embedding.weight
@@ -92,6 +95,8 @@ class Transformer(nn.Module):
         Several hypotheses of each sentence may be decoded at once, side by side in target_in.
         """
         offset = 0 if cache is None else cache.length
+        if self.config.memory == "last":
+            mask = last_of(mask, memory)
         x = self._embed(target_in, self.target_embedding, offset)
         for layer, decoder_layer in enumerate(self.decoder):
             caches = (None, None) if cache is None else (cache.decoder[layer], cache.cross[layer])
@@ -107,6 +112,23 @@ class Transformer(nn.Module):
 def source_mask(source: Int[Tensor, "batch key"]) -> Bool[Tensor, "batch 1 1 key"]:
     """True where a key is a piece and not padding."""
     return (source != PAD)[:, None, None, :]
+
+
+def last_of(
+    mask: Bool[Tensor, "sentence 1 1 key"] | None, memory: Float[Tensor, "sentence key d_model"]
+) -> Bool[Tensor, "sentence 1 1 key"]:
+    """True for the last piece of each source alone, which is </s>."""
+    n_key = memory.shape[1]
+    if mask is None:
+        mask = torch.ones(len(memory), 1, 1, n_key, dtype=torch.bool, device=memory.device)
+    return mask & ~F.pad(mask[..., 1:], (0, 1))
+
+
+def _divide_query(model: nn.Module) -> None:
+    for module in model.modules():
+        if isinstance(module, MultiHeadAttention):
+            with torch.no_grad():
+                module.query.weight.div_(math.sqrt(module.query.out_features // module.n_heads))
 
 
 def _initialize(module: nn.Module) -> None:

@@ -51,7 +51,9 @@ def estimate(request: RunRequest) -> Estimate:
 def n_parameters(model: ModelConfig) -> int:
     """Trained numbers of a model, tied ones counted once: exactly what Transformer(model).n_parameters says."""
     d, layers = model.d_model, _layers(model)
-    norms = d * (4 * model.n_encoder_layers + 6 * model.n_decoder_layers + (4 if model.norm == "pre" else 0))
+    in_encoder = 2 * model.n_encoder_layers if model.encoder == "attention" else 0
+    n_norms = in_encoder + 3 * model.n_decoder_layers + (2 if model.norm == "pre" else 0)
+    norms = n_norms * d * (2 if model.normalization == "layer" else 1)
     embeddings = model.vocab_size * d * (1 if model.tied_embeddings else 3)
     return sum(layers) + norms + embeddings + (model.max_length * d if model.positions == "learned" else 0)
 
@@ -60,10 +62,26 @@ def _layers(model: ModelConfig) -> tuple[int, int]:
     """Weights and biases of all encoder layers and of all decoder layers, norms left out."""
     model = model.resolved()
     assert model.d_k is not None and model.d_v is not None
-    d, d_ff, keys, values = model.d_model, model.d_ff, model.n_heads * model.d_k, model.n_heads * model.d_v
-    attention = 2 * (d + 1) * keys + (d + 1) * values + (values + 1) * d
-    feed_forward = (d + 1) * d_ff + (d_ff + 1) * d
-    return model.n_encoder_layers * (attention + feed_forward), model.n_decoder_layers * (2 * attention + feed_forward)
+    d, keys, values = model.d_model, model.n_heads * model.d_k, model.n_heads * model.d_v
+    mixing = (d + 1) * values + (values + 1) * d
+    compared = 2 * (d + 1) * keys + {"additive": keys, "qk-norm": 1}.get(model.score, 0)
+    compares = model.mixing in ("softmax", "window")
+    own = mixing + (compared if compares else 0)
+    if model.mixing == "convolution":
+        own += model.n_heads * model.mixing_width
+    feed_forward = _feed_forward(model, model.d_ff)
+    if model.n_experts > 1:
+        feed_forward = model.n_experts * (_feed_forward(model, model.d_ff // model.top_experts) + d)
+    encoder = own + feed_forward if model.encoder == "attention" else 6 * d * d + 6 * d
+    return model.n_encoder_layers * encoder, model.n_decoder_layers * (own + mixing + compared + feed_forward)
+
+
+def _feed_forward(model: ModelConfig, d_ff: int) -> int:
+    d = model.d_model
+    if model.activation == "swiglu":
+        width = -(-2 * d_ff // 24) * 8
+        return 2 * (d + 1) * width + (width + 1) * d
+    return (d + 1) * d_ff + (d_ff + 1) * d
 
 
 def _memory(model: ModelConfig, train: TrainConfig) -> int:

@@ -7,6 +7,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
+from transformer.model.feed_forward import Experts
 from transformer.model.transformer import Transformer, source_mask
 from transformer.text.batches import Batch
 from transformer.text.tokenizer import PAD
@@ -100,3 +101,15 @@ def batch_loss(model: Transformer, batch: Batch, label_smoothing: float = 0.0) -
     gold = batch.target_out[real]
     smoothed, nll = projected_cross_entropy(hidden[real], model.projection.weight, gold, label_smoothing)
     return Loss(smoothed, nll, gold.numel())
+
+
+def balance_loss(model: Transformer) -> Float[Tensor, ""]:
+    """The load-balance losses that the last training pass left behind, summed over layers, and taken away.
+
+    Padding is routed as tokens are, and counts.
+    """
+    total = torch.zeros((), device=model.device)
+    for module in model.modules():
+        if isinstance(module, Experts) and module.balance is not None:
+            total, module.balance = total + module.balance, None
+    return total

@@ -20,7 +20,7 @@ from transformer.model.transformer import Transformer
 from transformer.text.batches import Batch, Batches
 from transformer.training.distributed import ALONE, World
 from transformer.training.failures import DivergenceError
-from transformer.training.loss import Loss, batch_loss
+from transformer.training.loss import Loss, balance_loss, batch_loss
 from transformer.training.metrics import METRICS_FILE, read_metrics
 from transformer.training.schedule import cooldown_share, learning_rate
 from transformer.weights import copy_weights, named_weights, save_weights
@@ -62,13 +62,16 @@ def choose_device() -> torch.device:
 class _BatchLoss(nn.Module):
     """The loss as a module's forward pass, which is where DistributedDataParallel looks."""
 
-    def __init__(self, model: Transformer) -> None:
+    def __init__(self, model: Transformer, balance: float) -> None:
+        """balance: weight of the load-balance loss of a model with experts."""
         super().__init__()
-        self.model = model
+        self.model, self.balance = model, balance
 
     def forward(self, batch: Batch, label_smoothing: float) -> tuple[Tensor, Tensor]:
         loss = batch_loss(self.model, batch, label_smoothing)
-        return loss.smoothed, loss.nll
+        if self.model.config.n_experts == 1:
+            return loss.smoothed, loss.nll
+        return loss.smoothed + self.balance * loss.n_tokens * balance_loss(self.model), loss.nll
 
 
 class Trainer:
@@ -111,7 +114,7 @@ class Trainer:
             # Also where a run was killed before it first saved: it starts anew.
             _cut_metrics(folder / METRICS_FILE, self.progress.step)
             _remove_half_written(folder)
-        self._shared_loss = world.share(_BatchLoss(self.model))
+        self._shared_loss = world.share(_BatchLoss(self.model, train_config.balance))
 
     def run(
         self,
@@ -240,8 +243,9 @@ class Trainer:
         window.n_steps += 1
         self.progress.n_tokens += n_tokens
         self.progress.step += 1
-        rate = learning_rate(self.progress.step, self.model.config.d_model, self.config.warmup, self.config.lr_factor)
-        rate *= cooldown_share(self.progress.step, self.config.steps, self.config.cooldown)
+        config, step = self.config, self.progress.step
+        rate = learning_rate(step, self.model.config.d_model, config.warmup, config.lr_factor, config.schedule)
+        rate *= cooldown_share(step, config.steps, config.cooldown)
         for group in self.optimizer.param_groups:
             group["lr"] = rate
         self.optimizer.step()
