@@ -134,8 +134,8 @@ def suggested_name(corpus: str, preset: str, changes: Mapping[str, Any] | None =
     """A free name that tells what the run is."""
     words = [str(value) for value in (changes or {}).values() if isinstance(value, str)]
     parts = [preset] if preset == corpus or preset.endswith(f"-{corpus}") else [corpus, preset]
-    stem = "".join(char if char.isalnum() or char in "-_." else "-" for char in "-".join([*parts, *words]))
-    stem = stem.lstrip(".")[:50] or "run"
+    letters = "".join(char if char.isalnum() or char in "-_." else " " for char in "-".join([*parts, *words]))
+    stem = "-".join(letters.split()).lstrip("-.")[:50] or "run"
     names = (stem if number == 1 else f"{stem}-{number}" for number in range(1, 1_000_000))
     return next(name for name in names if not _is_taken(name))
 

@@ -84,24 +84,22 @@ def thin(points: Points, most: int = MOST_POINTS) -> Points:
 
 
 def curves_chart(title: str, unit: str, curves: Iterable[Curve], *, log: bool = False) -> dict[str, Any]:
-    """An ECharts option with all curves over steps; every curve has a dot while it has a single point."""
-    drawn = [curve for curve in curves if curve.points]
-    legend = [curve.name for curve in drawn if not curve.faint]
+    """An ECharts option with all curves over steps, without a legend: the page says whose colour is which."""
     return {
         "animation": False,
         "title": {"text": title, "left": 0, "top": 6, "textStyle": {"fontSize": 14}},
-        "legend": {"data": legend, "right": 0, "top": 6, "type": "scroll", "show": len(set(legend)) > 1, "left": "40%"},
+        "legend": {"show": False},
         "grid": {"left": 4, "right": 14, "top": 62, "bottom": 24, "containLabel": True},
         "tooltip": {"trigger": "axis", "valueFormatter": "%.4g"},
         "xAxis": {
             "type": "value", "name": "step", "nameLocation": "middle", "nameGap": 26, "min": 0, "max": "dataMax",
-            "minInterval": 1, "splitLine": {"show": False},
+            "minInterval": 1, "splitLine": {"show": False}, "axisPointer": {"label": {"precision": 0}},
         },
         "yAxis": {
             "type": "log" if log else "value", "scale": True, "name": unit, "nameLocation": "end",
             "nameTextStyle": {"align": "left"}, "nameGap": 10,
         },
-        "series": [_series(curve) for curve in drawn],
+        "series": [_series(curve) for curve in curves if curve.points],
     }  # fmt: skip
 
 
@@ -120,7 +118,8 @@ def entropy_chart(steps: Sequence[int], entropies: "np.ndarray") -> dict[str, An
             series.append(_series(curve) | {"symbolSize": 4, "emphasis": {"focus": "series"}})
     option["series"] = series
     option["tooltip"] = {"trigger": "item", "valueFormatter": "%.3f"}
-    option["legend"] = option["legend"] | {"show": True, "data": [each["name"] for each in series]}
+    names = [each["name"] for each in series]
+    option["legend"] = {"show": True, "data": names, "type": "scroll", "left": "35%", "right": 0, "top": 6}
     option["yAxis"] = option["yAxis"] | {"min": 0, "max": 1}
     return option
 
@@ -129,7 +128,7 @@ def _series(curve: Curve) -> dict[str, Any]:
     alone = len(curve.points) == 1
     return {
         "type": "line",
-        "name": curve.name,
+        "name": f"{curve.name}, not smoothed" if curve.faint else curve.name,
         "data": [list(point) for point in thin(curve.points)],
         "symbol": "circle" if curve.dots or alone else "none",
         "symbolSize": 6,

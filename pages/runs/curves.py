@@ -37,16 +37,16 @@ def _charts(names: list[str], share: float) -> None:
     groups = by_tokenizer(names)
     for number, group in enumerate(groups):
         of = f" of {', '.join(group)}" if len(groups) > 1 else ""
+        lines_are = "solid: training, dashed: validation"
         left, right = st.columns((3, 2), gap="medium")
         loss, perplexities = _losses(group, lines, colours, share)
         alt = f"Training and validation loss{of} over steps."
         with left:
-            _chart(curves_chart(f"Loss{of}", LOSS, loss), 340, f"loss_{number}", alt)
+            _chart(curves_chart(f"Loss{of}", f"{LOSS}; {lines_are}", loss), 340, f"loss_{number}", alt)
         with right:
             alt = f"Training and validation perplexity{of} over steps."
-            _chart(
-                curves_chart("Perplexity", "e to the loss", perplexities, log=True), 340, f"perplexity_{number}", alt
-            )
+            option = curves_chart(f"Perplexity{of}", f"e to the loss; {lines_are}", perplexities, log=True)
+            _chart(option, 340, f"perplexity_{number}", alt)
     if len(groups) > 1:
         st.caption(
             "A loss counts by the token, and these runs cut text into different tokens: their losses and perplexities "

@@ -47,5 +47,5 @@ def _film(name: str, index: int, kind: str, live: bool) -> None:
     )
     st.caption(
         "Entropy says how widely a head spreads its attention: 1 is even over all tokens it may see, 0 is one token. "
-        "Mean over the sentence's queries. Heads start near 1, and those that find something to do fall."
+        "Mean over the sentence's queries. Step 0 is the model before training: what differs from it was learned."
     )
