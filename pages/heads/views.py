@@ -8,6 +8,9 @@ ui.state.load(request.model, view.untrained).
 
 from collections.abc import Callable, Mapping
 
+from pages.heads.equation import equation
+from pages.heads.lines import lines
+from pages.heads.neurons import neurons
 from pages.heads.opened_map import opened_map
 from pages.heads.view import View
 from transformer.analysis.attention import Attention
@@ -15,4 +18,7 @@ from ui.sidebar import Request
 
 VIEWS: Mapping[str, Callable[[Request, View, Attention, int], None]] = {
     "Map": opened_map,
+    "Lines": lines,
+    "Neurons": neurons,
+    "Equation": equation,
 }

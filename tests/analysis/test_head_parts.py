@@ -10,7 +10,6 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from tests import hostile
 from tests.model.small import stirred
-from transformer.analysis.head_inputs import projections
 from transformer.analysis.head_parts import HeadParts, head_parts
 from transformer.analysis.trace import KINDS
 from transformer.analysis.tracing import trace_encoder
@@ -68,6 +67,7 @@ def test_equation_1_worked_out_again_gives_the_same(built, kind):
     assert_allclose(found.pattern, pattern, atol=1e-5)
     assert_allclose(found.z, pattern @ found.v, atol=1e-5)
     assert (found.d_k, found.v.shape[1], found.z.shape[1]) == (6, 5, 5)
+    assert found.scale == pytest.approx(6**-0.5)
 
 
 @pytest.mark.parametrize("layer", [0, 1])
@@ -149,14 +149,57 @@ def test_an_attention_that_was_merged_or_cut_is_refused(checkpoint):
     trace = checkpoint.trace(SENTENCE, TARGET)
     with pytest.raises(ValueError, match="was changed"):
         head_parts(checkpoint, trace.encoder.without_special(), trace.source, 0, 0)
-    with pytest.raises(ValueError, match="is no piece of test"):
+    with pytest.raises(ValueError, match="is not in the vocabulary"):
         head_parts(checkpoint, trace.encoder, trace.encoder.words().keys, 0, 0)
 
 
 def test_the_decoder_is_not_looked_at_without_a_target(checkpoint):
-    source = torch.tensor([[5, 6, 3]])
-    with pytest.raises(ValueError, match="hand over what the decoder reads"):
-        projections(checkpoint.model, "cross", 0, 0, source, None)
     attention = replace(checkpoint.trace(SENTENCE, TARGET).decoder, read=None)
     with pytest.raises(ValueError, match="hand over what the decoder reads"):
         head_parts(checkpoint, attention, attention.keys, 0, 0)
+
+
+def other(checkpoint: Checkpoint, **changes) -> Checkpoint:
+    """A model that is not the paper's, of one layer."""
+    model = ModelConfig(
+        vocab_size=len(checkpoint.tokenizer), d_model=16, d_ff=24, n_heads=4, n_encoder_layers=1, n_decoder_layers=1,
+        **changes,
+    )  # fmt: skip
+    torch.manual_seed(5)
+    config = CheckpointConfig(model.resolved(), TrainConfig(steps=1), {"name": "test"})
+    return Checkpoint("other", config, checkpoint.tokenizer, stirred(Transformer(model)).eval(), Path())
+
+
+@pytest.mark.parametrize(("score", "scale"), [("unscaled", 1.0), ("scaled-twice", 0.25)])
+def test_products_with_another_scale_say_which(checkpoint, score, scale):
+    model = other(checkpoint, score=score)
+    trace = model.trace(SENTENCE, TARGET)
+    found = head_parts(model, trace.cross, trace.source, 0, 1)
+    assert found.scale == scale
+    assert_allclose(found.scores, found.q @ found.k.T * scale, atol=1e-5)
+
+
+def test_a_window_is_in_the_mask(checkpoint):
+    model = other(checkpoint, mixing="window", mixing_width=3)
+    trace = model.trace(SENTENCE, TARGET)
+    found = head_parts(model, trace.encoder, trace.source, 0, 1)
+    assert found.mask.sum(1).tolist() == [2] + [3] * (len(found.keys) - 2) + [2]
+    assert_allclose(found.pattern, softmax(found.scores, found.mask), atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"mixing": "uniform"}, "The encoder heads of this model compare nothing"),
+        ({"mixing": "convolution"}, "The encoder heads of this model compare nothing"),
+        ({"score": "additive"}, "The scores of this model are 'additive'"),
+        ({"score": "qk-norm"}, "The scores of this model are 'qk-norm'"),
+    ],
+)
+def test_heads_that_multiply_no_queries_and_keys_are_refused(checkpoint, changes, message):
+    model = other(checkpoint, **changes)
+    trace = model.trace(SENTENCE, TARGET)
+    with pytest.raises(ValueError, match=message):
+        head_parts(model, trace.encoder, trace.source, 0, 1)
+    if "mixing" in changes:
+        head_parts(model, trace.cross, trace.source, 0, 1)

@@ -1,6 +1,6 @@
 """Everything in one head, in the order of Equation 1: q, k, v, scores, mask, pattern, z. Plain arrays of one pass."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -10,8 +10,11 @@ from jaxtyping import Bool, Float32
 from torch import Tensor
 
 from transformer.analysis.attention import Attention, Kind, Tokens
-from transformer.analysis.head_inputs import Projection, projections
+from transformer.analysis.head_inputs import Entering, Projection
+from transformer.analysis.retrace import piece_ids
+from transformer.model.attention import MultiHeadAttention
 from transformer.model.hooks import HookPoint
+from transformer.model.transformer import Transformer
 
 if TYPE_CHECKING:
     from transformer.checkpoint import Checkpoint
@@ -30,10 +33,14 @@ class HeadParts:
     """As they are compared: after the rotation, where positions rotate (RoPE)."""
     k: Float32[np.ndarray, "key d_k"]
     v: Float32[np.ndarray, "key d_v"]
+    score: str
+    """How a query is compared with a key, by its name in ModelConfig."""
+    scale: float
+    """What a product of query and key is multiplied by: 1 / √d_k in the paper."""
     bias: Float32[np.ndarray, "query key"] | None
     """What positions add to the scores (ALiBi); None where they add nothing."""
     scores: Float32[np.ndarray, "query key"]
-    """q·k / √d_k and the bias, before mask and softmax."""
+    """q·k · scale + bias, before mask and softmax."""
     mask: Bool[np.ndarray, "query key"]
     """True where the query may attend to the key."""
     pattern: Float32[np.ndarray, "query key"]
@@ -76,59 +83,66 @@ def head_parts(checkpoint: "Checkpoint", attention: Attention, source: Tokens, l
         trace = checkpoint.trace("The animal was tired.")
         head_parts(checkpoint, trace.cross, trace.source, layer=1, head=2)
 
-    Raises ValueError, in one sentence, for a layer or head that is not there and for an attention that is no longer as
-    it was traced.
+    Raises ValueError, in one sentence, for a layer or head that is not there, for an attention that is no longer as it
+    was traced, and for a head that does not compare by products of queries and keys.
     """
-    model, config = checkpoint.model, checkpoint.model.config
-    n_layers = config.n_encoder_layers if attention.kind == "encoder" else config.n_decoder_layers
-    for name, number, count in (("layer", layer, n_layers), ("head", head, config.n_heads)):
-        if not 0 <= number < count:
-            raise ValueError(f"There is no {name} {number}; {attention.kind} has {name}s 0 to {count - 1}.")
-    ids = _ids(checkpoint, source, model.device)
-    read = None if attention.read is None else _ids(checkpoint, attention.read, model.device)
-    hook = _OneHead(attention.kind, layer, head)
+    model, kind = checkpoint.model, attention.kind
+    module = _module(model, kind, layer)
+    if not 0 <= head < module.n_heads:
+        raise ValueError(f"There is no head {head}; {kind} has heads 0 to {module.n_heads - 1}.")
+    if attention.read is None and kind != "encoder":
+        raise ValueError(f"There is no {kind} attention without a target; hand over what the decoder reads.")
+    ids = _ids(checkpoint, source)
+    hook, entering = _OneHead(kind, layer, head), Entering(module)
     bias = None
-    with torch.inference_mode():
-        if read is None:
+    with torch.inference_mode(), entering:
+        if attention.read is None:
             model.encode(ids, hooks=[hook])
         else:
-            model(ids, read, hooks=[hook])
-        made_of = projections(model, attention.kind, layer, head, ids, read)
-        if attention.kind != "cross":
+            model(ids, _ids(checkpoint, attention.read), hooks=[hook])
+        if kind != "cross":
             every = model.positions.bias(len(attention.queries), len(attention.keys))
             bias = None if every is None else every[head].float().cpu().numpy()
     seen = hook.values
     if seen["hook_pattern"].shape != attention.mask.shape:
-        raise ValueError(f"This {attention.kind} attention was changed; allowed is one as it was traced, in pieces.")
-    turned = attention.kind != "cross" and config.positions == "rope"
+        raise ValueError(f"This {kind} attention was changed; allowed is one as it was traced, in pieces.")
+    turned = kind != "cross" and model.config.positions == "rope"
     return HeadParts(
-        kind=attention.kind,
+        kind=kind,
         layer=layer,
         head=head,
         q=seen["hook_rot_q"],
         k=seen["hook_rot_k"],
         v=seen["hook_v"],
+        score=model.config.score,
+        scale=float(torch.as_tensor(module.score.scale)),
         bias=bias,
         scores=seen["hook_attn_scores"],
         mask=attention.mask,
         pattern=seen["hook_pattern"],
         z=seen["hook_z"],
         unturned={"q": seen["hook_q"], "k": seen["hook_k"]} if turned else {},
-        projections=made_of,
+        projections=entering.projections(head),
         queries=attention.queries,
         keys=attention.keys,
         read=attention.read,
     )
 
 
-def _ids(checkpoint: "Checkpoint", tokens: Tokens, device: torch.device) -> Tensor:
-    """The row of ids that the pieces stand for. Text would not do: a model may write pieces that no text encodes to."""
-    tokenizer = checkpoint.tokenizer
-    numbers: Sequence[int] = range(len(tokenizer))
-    known = dict(zip(tokenizer.pieces(numbers), numbers, strict=True))
-    try:
-        return torch.tensor([[known[piece] for piece in tokens.pieces]], device=device)
-    except KeyError as error:
+def _module(model: Transformer, kind: Kind, layer: int) -> MultiHeadAttention:
+    """The layer's attention, where it is one that multiplies queries and keys."""
+    layers = model.encoder if kind == "encoder" else model.decoder
+    if not 0 <= layer < len(layers):
+        raise ValueError(f"There is no layer {layer}; {kind} has layers 0 to {len(layers) - 1}.")
+    module = getattr(layers[layer], "cross" if kind == "cross" else "attention")
+    if not isinstance(module, MultiHeadAttention):
+        raise ValueError(f"The {kind} heads of this model compare nothing: they have no queries and keys to show.")
+    if not module.score.fused:
         raise ValueError(
-            f"{error} is no piece of {checkpoint.name}; allowed are tokens as they were traced."
-        ) from error
+            f"The scores of this model are {model.config.score!r}, and this view takes products of queries and keys."
+        )
+    return module
+
+
+def _ids(checkpoint: "Checkpoint", tokens: Tokens) -> Tensor:
+    return torch.tensor([piece_ids(checkpoint.tokenizer, tokens.pieces)], device=checkpoint.model.device)

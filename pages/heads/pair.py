@@ -1,0 +1,69 @@
+"""Choosing a query and a key of the opened head; both stand in the address bar, and mean the same in every view."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import streamlit as st
+
+from pages.heads.view import View
+from ui.figures import shorten
+from ui.head_state import parts_of
+from ui.sidebar import Request
+
+if TYPE_CHECKING:
+    from transformer.analysis.head_parts import HeadParts
+
+STRONGEST = "strongest"
+
+
+def opened_parts(request: Request, view: View) -> "HeadParts":
+    """The opened head as the model computes it. Raises ValueError for what the model cannot take."""
+    with st.spinner(f"{request.model} is reading …"):
+        return parts_of(request, view.kind, int(view.layer), int(view.head), view.untrained)
+
+
+def as_computed(view: View) -> str:
+    """What a view says that shows a head as the model computes it, where the page's filters show something else."""
+    if not str(view.filters):
+        return ""
+    return f"L{view.layer}·H{view.head} alone, piece by piece as the model computes it; filters do not act here."
+
+
+def numbered(labels: Sequence[str]) -> list[str]:
+    """Tokens as options, each with its place, so that repeated words stay apart."""
+    return [f"{place} {shorten(label, 18)}" for place, label in enumerate(labels)]
+
+
+def place_of(option: str) -> int:
+    return int(option.partition(" ")[0])
+
+
+def choose_query(parts: "HeadParts") -> int:
+    """Draw the choice of a query: until somebody chooses, that of the strongest weight."""
+    chosen = st.selectbox(
+        "Query", (STRONGEST, *numbered(parts.queries.labels)), key="query", bind="query-params", width=190,
+        help="strongest: the query of the head's largest weight, special tokens aside",
+    )  # fmt: skip
+    return strongest_query(parts) if chosen == STRONGEST else place_of(chosen)
+
+
+def choose_key(parts: "HeadParts", query: int) -> int:
+    """Draw the choice of a key: until somebody chooses, the one that the query attends to most."""
+    chosen = st.selectbox(
+        "Key", (STRONGEST, *numbered(parts.keys.labels)), key="key", bind="query-params", width=190,
+        help="strongest: the key that the query attends to most, special tokens aside",
+    )  # fmt: skip
+    return int(_telling(parts)[query].argmax()) if chosen == STRONGEST else place_of(chosen)
+
+
+def strongest_query(parts: "HeadParts") -> int:
+    return int(np.unravel_index(_telling(parts).argmax(), parts.pattern.shape)[0])
+
+
+def _telling(parts: "HeadParts") -> np.ndarray:
+    """The pattern without special tokens, which draw much weight and say little; with them where nothing is left."""
+    others, rows = ~np.array(parts.keys.special, bool), ~np.array(parts.queries.special, bool)
+    kept = parts.pattern * others
+    kept = np.where(kept.any(1, keepdims=True), kept, parts.pattern)
+    return kept * rows[:, None] if rows.any() else kept

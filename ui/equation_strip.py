@@ -1,0 +1,122 @@
+"""Equation 1 as a row of linked matrices on one canvas (ui/equation_strip.js, ui/equation_strip.css).
+
+The browser gets every number as float32, so that what it says of a cell is exact; colours are its own business.
+"""
+
+import json
+import struct
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import streamlit as st
+from streamlit.components.v2 import component
+
+from ui.equation_arithmetic import COLUMNS, MATRICES, ROWS, Cell, divided_by, matrices
+from ui.theme import DIFFERENCES, KIND_COLOURS, KIND_NAMES, WEIGHTS, lookup_table
+
+if TYPE_CHECKING:
+    from transformer.analysis.head_parts import HeadParts
+
+MOST_TOKENS = 64
+"""On one side; with more a cell is too small to be pointed at."""
+
+_HTML = """
+<div class="scroll">
+  <div class="strip" tabindex="0" role="application" aria-roledescription="matrices of Equation 1">
+    <canvas aria-hidden="true"></canvas>
+    <div class="labels" aria-hidden="true"></div>
+    <div class="marks" aria-hidden="true"></div>
+    <div class="tip" hidden></div>
+    <div class="live" aria-live="polite"></div>
+  </div>
+</div>
+<div class="legend"></div>
+"""
+
+
+def _file(name: str) -> str:
+    return (Path(__file__).parent / name).read_text(encoding="utf-8")
+
+
+_component = component(
+    "roundtable.equation_strip", html=_HTML, css=_file("equation_strip.css"), js=_file("equation_strip.js")
+)
+
+
+def equation_strip(
+    parts: "HeadParts", selected: Cell, on_pick: Callable[[Cell], None], key: str = "equation_strip"
+) -> None:
+    """Draw the matrices. A click, Enter or an arrow key calls on_pick before the page runs again."""
+
+    def picked() -> None:
+        on_pick(cell_of(parts, st.session_state[key].picked))
+
+    _component(data=payload(parts, selected), key=key, on_picked_change=picked)
+
+
+def cell_of(parts: "HeadParts", picked: Any) -> Cell:
+    """What the browser says was picked, brought inside the matrices."""
+    number, row, column = (int(at) for at in picked)
+    matrix = MATRICES[min(max(number, 0), len(MATRICES) - 1)]
+    n_rows, n_columns = matrices(parts)[matrix].shape
+    return Cell(matrix, min(max(row, 0), n_rows - 1), min(max(column, 0), n_columns - 1))
+
+
+def too_long(parts: "HeadParts") -> str:
+    """Why there is no strip, in a sentence; empty where there is one."""
+    longest = max(parts.mask.shape)
+    if longest <= MOST_TOKENS:
+        return ""
+    return (
+        f"The matrices are drawn for up to {MOST_TOKENS} tokens, and there are {longest} here: choose a cell above to "
+        "see its arithmetic, open the Map for the whole pattern, or shorten the sentence."
+    )
+
+
+def payload(parts: "HeadParts", selected: Cell) -> bytes:
+    """What the browser gets: the header's length (uint32, little-endian), the header (JSON), float32 numbers.
+
+    The header is filled up with spaces, so that the numbers begin at a multiple of four bytes.
+    """
+    values = matrices(parts)
+    made_of = _made_of(parts)
+    shown = [
+        {
+            "name": name,
+            "made_of": made_of[name],
+            "rows": ROWS[name],
+            "columns": COLUMNS[name],
+            "shape": matrix.shape,
+            "palette": {"mask": "mask", "softmax": "weights"}.get(name, "signed"),
+            "limit": float(np.abs(matrix).max(initial=0)) or 1.0,
+        }
+        for name, matrix in values.items()
+    ]
+    header = {
+        "kind": KIND_NAMES[parts.kind],
+        "head": parts.name,
+        "colour": KIND_COLOURS[parts.kind],
+        "queries": parts.queries.labels,
+        "keys": parts.keys.labels,
+        "matrices": shown,
+        "selected": [MATRICES.index(selected.matrix), selected.row, selected.column],
+        "signed": lookup_table(DIFFERENCES, 255).tobytes().hex(),
+        "weights": lookup_table(WEIGHTS, 255).tobytes().hex(),
+    }
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 4)
+    numbers = b"".join(np.ascontiguousarray(matrix, "<f4").tobytes() for matrix in values.values())
+    return struct.pack("<I", len(text)) + text + numbers
+
+
+def _made_of(parts: "HeadParts") -> dict[str, str]:
+    """What stands under each name."""
+    by = divided_by(parts)
+    turned = " ↻" if parts.unturned else ""
+    score = "QKᵀ" + (f"/{by}" if by else "") + (" + b" if parts.bias is not None else "")
+    return {
+        "Q": f"x·W_Q{turned}", "K": f"x·W_K{turned}", "scores": score,
+        "mask": "all seen" if parts.mask.all() else "hatched", "softmax": "by row", "V": "x·W_V", "z": "softmax·V",
+    }  # fmt: skip
