@@ -51,7 +51,7 @@ def show() -> None:
     if request is None:
         st.info(NO_MODEL)
         return
-    asked = asked_for()
+    asked = asked_for(KEYS)
     if not asked:
         st.session_state.left_out = []
     heads(request, asked)

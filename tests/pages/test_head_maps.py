@@ -1,7 +1,6 @@
-import json
-import struct
-
 import pytest
+
+from tests.pages.pictures import assert_plain, figure, grid, text
 
 AWKWARD = {
     "one word": "Hi",
@@ -19,26 +18,6 @@ AWKWARD = {
     "line breaks": "one\ntwo\r\n\tthree",
     "a very long word": "Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamtengesellschaft",
 }
-
-
-def grid(app) -> dict:
-    """What the head grid was sent, without the pixels."""
-    data = app.get("bidi_component")[0].proto.bytes
-    (length,) = struct.unpack_from("<I", data)
-    return json.loads(data[4 : 4 + length])
-
-
-def figure(app) -> dict:
-    return json.loads(app.get("plotly_chart")[0].proto.spec)
-
-
-def text(app) -> str:
-    return " ".join(element.proto.body for element in app.get("html"))
-
-
-def assert_plain(app) -> None:
-    assert not app.exception
-    assert not app.error
 
 
 def test_it_opens_on_every_head_of_a_sentence(open_app):
