@@ -2,7 +2,6 @@
 
 import streamlit as st
 
-from pages.runs.actions import follow_rename
 from pages.runs.choice import choose_runs, run_row
 from pages.runs.curves import curves
 from pages.runs.listing import list_of
@@ -39,7 +38,6 @@ def show() -> None:
         "Watch models learn: **the lower a curve, the better** a model expects the next token. Start one with "
         "“Train a model” in the sidebar."
     )
-    follow_rename()
     runs = list_runs()
     if not runs:
         st.info(NOTHING)

@@ -26,37 +26,49 @@ def open_on_head_maps(run: Run) -> None:
 
 @st.dialog("Rename a run")
 def ask_to_rename(name: str) -> None:
-    new = st.text_input("New name", name, max_chars=60, key=f"new_name_{name}").strip()
-    if st.button("Rename", disabled=new == name):
-        try:
-            runs.rename(name, new)
-        except CheckpointError as error:
-            st.warning(plain(str(error)))
-            return
-        st.session_state.renamed = (name, new)
-        st.rerun()
+    st.text_input("New name", name, max_chars=60, key="new_name")
+    with st.container(horizontal=True):
+        renamed = st.button("Rename", key="rename_now", on_click=_rename, args=(name,))
+        kept = st.button("Leave it", key="rename_not")
+    _close_or_say(renamed, kept)
 
 
 @st.dialog("Delete a run")
 def ask_to_delete(name: str) -> None:
     st.markdown(f"Delete **{plain(name)}** with its weights, curves and recorded patterns? This cannot be undone.")
     with st.container(horizontal=True):
-        if st.button("Delete for good"):
-            try:
-                runs.delete(name)
-            except CheckpointError as error:
-                st.warning(plain(str(error)))
-                return
-            st.rerun()
-        if st.button("Keep it"):
-            st.rerun()
+        deleted = st.button("Delete for good", key="delete_now", on_click=_delete, args=(name,))
+        kept = st.button("Keep it", key="delete_not")
+    _close_or_say(deleted, kept)
 
 
-def follow_rename() -> None:
-    """Show a renamed run under its new name; before any widget is drawn."""
-    old, new = st.session_state.pop("renamed", (None, None))
-    if new and "runs" in st.session_state:
-        st.session_state.runs = [new if name == old else name for name in st.session_state.runs]
+def _close_or_say(done: bool, left: bool) -> None:
+    """Close the dialog, unless what was asked for failed: then say why."""
+    failure = st.session_state.pop("action_failure", None)
+    if failure is not None:
+        st.warning(plain(failure))
+    elif done or left:
+        st.rerun()
+
+
+def _rename(name: str) -> None:
+    new = st.session_state.new_name.strip()
+    if new == name:
+        return
+    try:
+        runs.rename(name, new)
+    except CheckpointError as error:
+        st.session_state.action_failure = str(error)
+        return
+    if "runs" in st.session_state:
+        st.session_state.runs = [new if shown == name else shown for shown in st.session_state.runs]
+
+
+def _delete(name: str) -> None:
+    try:
+        runs.delete(name)
+    except CheckpointError as error:
+        st.session_state.action_failure = str(error)
 
 
 def _choose(run: Run) -> None:
