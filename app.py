@@ -16,6 +16,7 @@ st.html(UI / "style.css")
 page = st.navigation(
     [
         st.Page("pages/head_maps.py", title="Head maps", url_path="start", default=True),
+        st.Page("pages/translation.py", title="Translation"),
         st.Page("pages/positional_encodings.py", title="Positional encodings"),
         st.Page("pages/training.py", title="Training"),
         st.Page("pages/model_card.py", title="Model card"),

@@ -53,6 +53,8 @@ class Step:
     """The likeliest next pieces of each hypothesis that was open, best first; () for one that has ended before."""
     beams: tuple[Beam, ...]
     """What was kept, by log-probability, best first: as many as the beam has free places."""
+    n_rows: int
+    """Hypotheses that the decoder was run for; one that ended a step before is among them, to no end."""
 
     @property
     def n_open(self) -> int:
@@ -146,4 +148,4 @@ class _Notes:
             for total, parent, piece, log_prob in kept
             if total > float("-inf")
         )
-        self.steps.append(Step(self.n_prefix + len(self.steps), choices, self.before))
+        self.steps.append(Step(self.n_prefix + len(self.steps), choices, self.before, len(log_probs)))

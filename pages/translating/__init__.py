@@ -1,0 +1,1 @@
+"""What the page Translation is made of: one module for each tab, and what they share."""

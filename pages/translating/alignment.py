@@ -1,0 +1,188 @@
+"""Cross-attention read as a word alignment: lines between words, the matrix they come from, and how good it is."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import streamlit as st
+from jaxtyping import Float
+
+from pages.translating.as_code import alignment_code, show_code
+from pages.translating.export import Rows, downloads
+from pages.translating.layers import ALL, AlignBy, layer_number, layer_options
+from pages.translating.state import evaluation
+from pages.translating.view import View
+from transformer.analysis.alignment import Direction, Link, word_links, word_weights
+from transformer.analysis.attention import Attention
+from transformer.analysis.markup import escape, tag
+from ui.translation_lines import MOST_WORDS, Line, lines_svg
+from ui.translation_maps import Map, describe_map, map_figure
+from ui.translation_picture import picture
+from ui.translation_scores import number
+
+THRESHOLD = "threshold"
+LINKS: dict[str, Direction] = {
+    "target words": "target",
+    "source words": "source",
+    "both": "intersection",
+    "either": "union",
+    THRESHOLD: "target",
+}
+"""What is offered, and what word_links calls it."""
+ROWS = {"written": "that write it", "read": "that read it"}
+PREFIX = "alignment "
+CHART, MAP_WIDTH = {"displaylogo": False}, 560
+
+
+@dataclass(frozen=True)
+class Alignment:
+    """What the tab shows."""
+
+    targets: tuple[str, ...]
+    sources: tuple[str, ...]
+    weights: Float[np.ndarray, "target source"]
+    links: frozenset[Link]
+
+
+def alignment(view: View) -> None:
+    cross, measured = view.trace.cross, gold_scores(evaluation(view.model))
+    best = measured[0][1]["best_layer"] if measured else {"rows": "written", "layer": None}
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium", key="align_controls"):
+        how = _controls(cross, best)
+    shown = aligned(cross, how)
+    if not shown.weights.size:
+        st.info("There are no words to align: the translation or the sentence is nothing but special tokens.")
+        return
+    left, right = st.columns((5, 6), gap="medium")
+    with left:
+        _lines(shown)
+    with right:
+        titles = "query: target word", "key: source word"
+        drawn = Map(
+            shown.weights, shown.targets, shown.sources, *titles, "weight", marked={(t, s) for s, t in shown.links}
+        )
+        st.plotly_chart(
+            map_figure(drawn, MAP_WIDTH), width="content", key="alignment_map", alt=describe_map(drawn), config=CHART
+        )
+        st.caption("A frame is a link. What a word gives to `<s>` and `</s>` is left out, so rows sum to less than 1.")
+    st.html(said_scores(*measured[0], how) if measured else _unmeasured(view))
+    show_code(alignment_code(view, how))
+    downloads(view, {"links": lambda: link_rows(shown), "weights": lambda: weight_rows(shown)})
+
+
+def _controls(cross: Attention, best: Mapping[str, Any]) -> AlignBy:
+    n_layers, n_heads = cross.pattern.shape[:2]
+    layers, heads = layer_options(n_layers), ["mean", *(f"H{head}" for head in range(n_heads))]
+    first = f"L{best['layer']}" if f"L{best['layer']}" in layers else ALL
+    layer = st.selectbox(
+        "Layer", layers, layers.index(first), key="align_layer", bind="query-params", width=90,
+        help="“all” is the mean over all layers. It starts with the layer that the gold alignments favour.",
+    )  # fmt: skip
+    head = st.selectbox(
+        "Head", heads, key="align_head", bind="query-params", width=96, disabled=layer == ALL
+    )  # fmt: skip
+    rows = st.segmented_control(
+        "Rows where a word is", list(ROWS), default=best["rows"] if best["rows"] in ROWS else "written",
+        required=True, key="align_rows", bind="query-params",
+        help="The step that writes a word does not know it yet, the next one reads it: better in the lower layers.",
+    )  # fmt: skip
+    by = st.selectbox(
+        "Links", list(LINKS), key="align_by", bind="query-params", width=160,
+        help="From each target word to its largest weight, from each source word to the target word that gives it "
+        "most, both of these, either of them, or every weight from a threshold on.",
+    )  # fmt: skip
+    threshold = None
+    if by == THRESHOLD:
+        threshold = st.slider("At least", 0.05, 1.0, 0.2, 0.05, key="align_threshold", bind="query-params", width=150)
+    at = layer_number(layer)
+    head_number = None if at is None or head == heads[0] else int(head[1:])
+    return AlignBy("read" if rows == "read" else "written", at, head_number, LINKS[by], threshold)
+
+
+def aligned(cross: Attention, how: AlignBy) -> Alignment:
+    """Words, weights and links of a trace's cross-attention."""
+    every = word_weights(cross, how.rows)
+    weights = every.mean((0, 1))
+    if how.layer is not None:
+        weights = every[how.layer].mean(0) if how.head is None else every[how.layer, how.head]
+    read = cross if how.rows == "written" or cross.read is None else replace(cross, queries=cross.read, read=None)
+    words = read.words().without_special()
+    links = word_links(weights, how.direction, how.threshold)
+    return Alignment(words.queries.labels, words.keys.labels, weights, links)
+
+
+def _lines(shown: Alignment) -> None:
+    if max(shown.weights.shape) > MOST_WORDS:
+        st.info(f"Lines are drawn for up to {MOST_WORDS} words on a side; the matrix shows all.")
+        return
+    largest = max((float(shown.weights[target, source]) for source, target in shown.links), default=1.0) or 1.0
+    lines = []
+    for source, target in sorted(shown.links):
+        weight = float(shown.weights[target, source])
+        said = f"{shown.targets[target]} → {shown.sources[source]}: {weight:.3f}"
+        lines.append(Line(target, source, 0.25 + 0.75 * weight / largest, said))
+    titles = "query: target", "key: source"
+    picture(lines_svg(shown.targets, shown.sources, lines, titles, between=190), "alignment_lines")
+    st.caption(f"{len(lines)} links; the darker, the larger the weight.")
+
+
+def gold_scores(evaluation: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
+    """What evaluation.json says of word alignment: names of gold files and their error rates, the largest first."""
+    needed = {"best_layer", "diagonal_aer", "layers"}
+    found = [
+        (name.removeprefix(PREFIX), result)
+        for name, result in evaluation.items()
+        if name.startswith(PREFIX) and isinstance(result, dict) and needed <= set(result)
+    ]
+    return sorted(found, key=lambda each: -each[1].get("n_sentences", 0))
+
+
+def said_scores(name: str, result: Mapping[str, Any], how: AlignBy) -> str:
+    """Alignment error rates as HTML: the best layer's, the diagonal's beside it, and that of the layer shown."""
+    best, n = result["best_layer"], result.get("n_sentences", 0)
+    said = (
+        f"On {n:,} sentence pairs that people aligned ({escape(name)}; the best of each target word): alignment error "
+        f"rate <b>{number(best['aer'])}</b> for the best layer (L{best['layer']}, rows {ROWS[best['rows']]}), "
+        f"<b>{number(result['diagonal_aer'])}</b> for the diagonal, which needs no model. 0 is perfect."
+    )
+    here = result["layers"].get(how.rows, [])
+    is_layer = how.layer is not None and how.head is None and how.layer < len(here)
+    if is_layer and (how.layer, how.rows) != (best["layer"], best["rows"]):
+        said += f" The layer shown here: {number(here[how.layer])}."
+    return tag("div", f"{said} Measured, not tuned on these sentences.", class_="note")
+
+
+def _unmeasured(view: View) -> str:
+    command = f"python -m transformer.align_command --checkpoint {view.model} --save"
+    said = f"No alignment error rate was measured for {escape(view.model)}; {tag('code', escape(command))} does it."
+    return tag("div", said, class_="note")
+
+
+def link_rows(shown: Alignment) -> Rows:
+    """The links, both words counted from 0."""
+    return [
+        {
+            "target_position": target,
+            "target": shown.targets[target],
+            "source_position": source,
+            "source": shown.sources[source],
+            "weight": float(shown.weights[target, source]),
+        }
+        for source, target in sorted(shown.links, key=lambda link: (link[1], link[0]))
+    ]
+
+
+def weight_rows(shown: Alignment) -> Rows:
+    """Every cell of the matrix."""
+    return [
+        {
+            "target_position": target,
+            "target": shown.targets[target],
+            "source_position": source,
+            "source": shown.sources[source],
+            "weight": float(shown.weights[target, source]),
+            "linked": (source, target) in shown.links,
+        }
+        for target, source in np.ndindex(*shown.weights.shape)
+    ]
