@@ -24,5 +24,5 @@ page = st.navigation(
         st.Page("pages/head_maps.py", title="Head maps", visibility="hidden"),
     ]
 )
-st.session_state.request = sidebar()
+st.session_state.request = sidebar(page)
 run(page)

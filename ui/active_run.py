@@ -4,6 +4,7 @@ import streamlit as st
 
 from transformer.training import runs
 from transformer.training.runs import Run
+from ui.go_to import is_going
 from ui.run_text import plain, progress, share, time_left
 
 EVERY = 1.0
@@ -46,7 +47,7 @@ def look(name: str) -> Run | None:
 
 def _progress(name: str, drawn: str) -> None:
     run = look(name)
-    if run is None or run.state != drawn:
+    if run is None or run.state != drawn or is_going():
         st.rerun()  # the whole page: its buttons and lists depend on the state
     left = time_left(run) or run.message or run.state
     st.progress(share(run), f"**{plain(run.name)}** · {progress(run)}  \n{plain(left)}")

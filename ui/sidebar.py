@@ -1,14 +1,19 @@
 """The sidebar of every page: which model, which sentence, which target. All three stand in the address bar."""
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import streamlit as st
 
 from transformer import list_checkpoints
 from transformer.text.algorithmic import TASKS
 from ui.active_run import active_runs
+from ui.go_to import arrive
 from ui.state import about
-from ui.train_form import show_started, train_form
+from ui.train_form import train_form
+
+if TYPE_CHECKING:
+    from streamlit.navigation.page import Page
 
 NO_MODEL = "There is no trained model here yet; `roundtable train --name mine --corpus reverse` makes one in minutes."
 FIRST_CHOICE = "everyday-en-de"
@@ -36,13 +41,13 @@ class Request:
     """None for the model's own translation."""
 
 
-def sidebar() -> Request | None:
-    """Draw the sidebar. None when there is no model to choose."""
+def sidebar(page: "Page") -> Request | None:
+    """Draw the sidebar of a page. None when there is no model to choose."""
     with st.sidebar:
         request = _request()
         train_form("" if request is None else request.sentence, LETTERS[0])
+        arrive(page)
         active_runs()
-    show_started()
     return request
 
 

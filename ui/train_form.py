@@ -36,21 +36,13 @@ from ui.train_choices import (
     word_fields,
 )
 
-PAGE = "pages/training.py"
 KEPT: dict[str, Any] = {"persist_state": "session"}
-
-
-def show_started() -> None:
-    """Go to the page Training when a run has just been started; outside of the form, whose fragment cannot do it."""
-    if st.session_state.pop("train_shown", False):
-        go_to(PAGE)
 
 
 @st.fragment
 def train_form(sentence: str, example: str) -> None:
     """Draw the form; what is typed runs this part alone. `sentence` is the sidebar's, `example` one of letters."""
     if st.session_state.pop("train_started", False):
-        st.session_state.train_shown = True
         st.rerun()
     form = st.expander("Train a model", key="train_form", on_change="rerun")
     if not form.open:
@@ -70,12 +62,9 @@ def train_form(sentence: str, example: str) -> None:
             st.warning(plain(refused))
         allowed = request is not None and not refused
         # The request that was drawn: a second click, before the page has changed, asks for the same name.
-        if st.button(
-            "Train", key="train", on_click=_start, args=(request, upload), disabled=not allowed, width="stretch"
-        ):
-            failure = st.session_state.pop("train_failure", None)
-            if failure is None:
-                go_to(PAGE)
+        st.button("Train", key="train", on_click=_start, args=(request, upload), disabled=not allowed, width="stretch")
+        failure = st.session_state.pop("train_failure", None)
+        if failure is not None:
             st.warning(plain(failure))
 
 
@@ -185,3 +174,4 @@ def _start(request: RunRequest, upload: bytes | None) -> None:
     st.session_state.train_name = ""
     st.session_state.train_form = False  # so that the run is in sight
     st.session_state.train_started = True
+    go_to("Training")

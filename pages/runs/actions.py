@@ -8,8 +8,6 @@ from transformer.training.runs import Run
 from ui.go_to import go_to
 from ui.run_text import plain
 
-HEAD_MAPS = "pages/head_maps.py"
-
 
 def resume(name: str) -> None:
     try:
@@ -20,8 +18,7 @@ def resume(name: str) -> None:
 
 def open_on_head_maps(run: Run) -> None:
     """A button that shows the run's model on the page Head maps, on its first probe sentence."""
-    if st.button("Open on Head maps", key=f"open_{run.name}", on_click=_choose, args=(run,)):
-        go_to(HEAD_MAPS)
+    st.button("Open on Head maps", key=f"open_{run.name}", on_click=_open, args=(run,))
 
 
 @st.dialog("Rename a run")
@@ -71,7 +68,8 @@ def _delete(name: str) -> None:
         st.session_state.action_failure = str(error)
 
 
-def _choose(run: Run) -> None:
+def _open(run: Run) -> None:
+    go_to("Head maps")
     st.session_state.model = run.name
     try:
         request = run.request
