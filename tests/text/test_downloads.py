@@ -1,5 +1,6 @@
 """Downloads, from a server on this machine: what is announced, kept, checked and refused."""
 
+import dataclasses
 import functools
 import gzip
 import hashlib
@@ -10,7 +11,7 @@ import zipfile
 
 import pytest
 
-from transformer.text import downloads
+from transformer.text import corpora, downloads
 from transformer.text.corpora import load_corpus
 from transformer.text.lines import CorpusError
 
@@ -107,6 +108,16 @@ def test_licence_and_size_are_told_before_anything_is_asked_for(server):
         with pytest.raises(KeyboardInterrupt):
             load_corpus(name, notify=stop)
     assert server.seen == []
+
+
+def test_how_much_has_come_is_told_in_tenths(server, monkeypatch):
+    source = dataclasses.replace(corpora.DOWNLOADS["tatoeba"], size=5 * 2**16)
+    monkeypatch.setitem(corpora.DOWNLOADS, "tatoeba", source)
+    server.files["deu-eng.zip"] = bytes(5 * 2**16) + EXPORT  # an archive may have anything before it
+    told = []
+    assert load_corpus("tatoeba", notify=told.append).pairs("train")
+    assert told[0].startswith("Downloading tatoeba: about 0 MB; licence")
+    assert [message.split(":")[1].split("%")[0].strip() for message in told[1:]] == ["20", "40", "60", "80", "100"]
 
 
 def test_a_wrong_checksum_is_refused_and_not_kept(server, tmp_path):

@@ -51,7 +51,7 @@ class _Download:
     licence: str
     attribution: str
     size: int
-    splits: Callable[[Callable[[], None]], dict[str, Pairs]]
+    splits: Callable[[Callable[[], None], Callable[[int], None]], dict[str, Pairs]]
 
 
 DOWNLOADS = {
@@ -76,7 +76,8 @@ def load_corpus(name_or_path: str | Path, seed: int = 0, notify: Callable[[str],
     """A corpus by name, or the user's own text: a .tsv file, or "source.txt,target.txt".
 
     `seed` draws the strings of copy, reverse and sort, and means nothing elsewhere. `notify` is told licence and size
-    before anything is downloaded. Raises ValueError if there is no such corpus or its text cannot be used.
+    before anything is downloaded, and then how much of it has come. Raises ValueError if there is no such corpus or its
+    text cannot be used.
     """
     name = str(name_or_path)
     if name in TASKS:
@@ -84,7 +85,7 @@ def load_corpus(name_or_path: str | Path, seed: int = 0, notify: Callable[[str],
         return Corpus(name, "generated, free of any", "none", 0, ("letters", "letters"), splits)
     if name in DOWNLOADS:
         source = DOWNLOADS[name]
-        splits = source.splits(partial(notify, _announcement(name, source)))
+        splits = source.splits(partial(notify, _announcement(name, source)), _in_tenths(name, source.size, notify))
         return Corpus(name, source.licence, source.attribution, source.size, ("en", "de"), splits)
     return _own_corpus(name)
 
@@ -92,6 +93,21 @@ def load_corpus(name_or_path: str | Path, seed: int = 0, notify: Callable[[str],
 def _announcement(name: str, source: _Download) -> str:
     size = f"about {source.size / 1e6:.0f} MB"
     return f"Downloading {name}: {size}; licence: {source.licence}; attribution: {source.attribution}."
+
+
+def _in_tenths(name: str, size: int, notify: Callable[[str], None]) -> Callable[[int], None]:
+    """Takes the number of bytes that came, and notifies at every tenth of the size."""
+    come, told = 0, 0
+
+    def arrived(n_bytes: int) -> None:
+        nonlocal come, told
+        come += n_bytes
+        tenths = min(10, 10 * come // size)
+        if tenths > told:
+            told = tenths
+            notify(f"Downloading {name}: {10 * tenths} % of about {size / 1e6:.0f} MB.")
+
+    return arrived
 
 
 def _own_corpus(name: str) -> Corpus:

@@ -5,6 +5,7 @@ import os
 import zipfile
 import zlib
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -29,10 +30,13 @@ TIMEOUT = 30  # seconds without an answer
 USER_AGENT = "Mozilla/5.0 (compatible; roundtable)"  # manythings.org refuses the names of Python's HTTP libraries
 
 
-def multi30k_splits(announce: Callable[[], None]) -> dict[str, Pairs]:
+def _nothing(_n_bytes: int) -> None: ...
+
+
+def multi30k_splits(announce: Callable[[], None], arrived: Callable[[int], None] = _nothing) -> dict[str, Pairs]:
     """The three splits of Multi30k; `announce` is called before a download, not when the files are here.
 
-    Raises CorpusError if a file cannot be had or read.
+    `arrived` is told of every few bytes that come. Raises CorpusError if a file cannot be had or read.
     """
     folder = data_folder("multi30k-en-de")
     if folder is None:
@@ -40,14 +44,15 @@ def multi30k_splits(announce: Callable[[], None]) -> dict[str, Pairs]:
         if not all((folder / name).is_file() for name in MULTI30K_SHA256):
             announce()
         for name, sha256 in MULTI30K_SHA256.items():
-            fetch(MULTI30K_URL + name, folder / name, sha256)
+            fetch(MULTI30K_URL + name, folder / name, sha256, arrived)
     return read_folder(folder, test="test_2016_flickr")
 
 
-def tatoeba_splits(announce: Callable[[], None]) -> dict[str, Pairs]:
+def tatoeba_splits(announce: Callable[[], None], arrived: Callable[[int], None] = _nothing) -> dict[str, Pairs]:
     """The three splits of Tatoeba: those of the data folder, or the current export, split by hash.
 
-    `announce` is called before a download. Raises CorpusError if a file cannot be had or read.
+    `announce` is called before a download, `arrived` told of every few bytes that come. Raises CorpusError if a
+    file cannot be had or read.
     """
     folder = data_folder("tatoeba-en-de")
     if folder is not None:
@@ -55,7 +60,7 @@ def tatoeba_splits(announce: Callable[[], None]) -> dict[str, Pairs]:
     archive = cache_folder() / "tatoeba-en-de" / "deu-eng.zip"
     if not archive.is_file():
         announce()
-        fetch(TATOEBA_URL, archive, sha256=None)
+        fetch(TATOEBA_URL, archive, None, arrived)
     return split_tatoeba(read_tatoeba_archive(archive))
 
 
@@ -124,17 +129,18 @@ def cache_folder() -> Path:
     return Path(pooch.os_cache("roundtable"))
 
 
-def fetch(url: str, path: Path, sha256: str | None) -> None:
+def fetch(url: str, path: Path, sha256: str | None, arrived: Callable[[int], None] = _nothing) -> None:
     """Download `url` to `path`, unless a file with this sha256 is there.
 
-    Without a sha256 any file that is there will do. Raises CorpusError if the file cannot be had.
+    Without a sha256 any file that is there will do. `arrived` is told of every few bytes that come. Raises CorpusError
+    if the file cannot be had.
     """
     import pooch
     import requests
 
     pooch.get_logger().setLevel("WARNING")
     known = None if sha256 is None else f"sha256:{sha256}"
-    downloader: Any = _download  # pooch's type also has an argument that `retrieve` never gives
+    downloader: Any = partial(_download, arrived)  # pooch's type also has an argument that `retrieve` never gives
     try:
         pooch.retrieve(url, known_hash=known, fname=path.name, path=path.parent, downloader=downloader)
     except requests.RequestException as error:
@@ -146,14 +152,16 @@ def fetch(url: str, path: Path, sha256: str | None) -> None:
         raise CorpusError(f"{url} gave a file whose sha256 is not {sha256}; nothing was kept of it.") from error
 
 
-def _download(url: str, output: str, _pooch: object) -> None:
+def _download(arrived: Callable[[int], None], url: str, output: str, _pooch: object) -> None:
     """What pooch calls; its own downloader leaves the connection open when it fails."""
     import requests
 
     with requests.get(url, headers={"User-Agent": USER_AGENT}, timeout=TIMEOUT, stream=True) as response:
         response.raise_for_status()
         with open(output, "wb") as file:
-            file.writelines(response.iter_content(chunk_size=2**16))
+            for chunk in response.iter_content(chunk_size=2**16):
+                file.write(chunk)
+                arrived(len(chunk))
 
 
 def _reason(error: Exception) -> str:
