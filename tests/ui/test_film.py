@@ -2,12 +2,13 @@
 
 import json
 import struct
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from tests import hostile
-from tests.ui.samples import attention, tokens
+from tests.ui.samples import attention, random, tokens
 from transformer.analysis.trace import Trace, Translation
 from transformer.training.probes import Probe
 from ui.film import FULL, MASKED, payload, to_bytes
@@ -25,6 +26,14 @@ def trace(step: int, weights: list, queries: tuple[str, ...]) -> Trace:
 
 
 PROBE = Probe("a", None, (trace(0, [[1, 0], [0, 1]], ("b", "</s>")), trace(7, [[0.5, 0.5]], ("</s>",))), ("b", ""))
+
+
+def many_heads() -> Probe:
+    """Two steps of two layers with two heads each."""
+    sides = [random(2, 2, 3, 3, kind=kind) for kind in ("encoder", "decoder", "cross")]
+    decoder = replace(sides[1], mask=np.tri(3, dtype=bool))
+    traces = [Trace("run", step, "a", Translation("b", True, (), 0.0), sides[0], decoder, sides[2]) for step in (0, 9)]
+    return Probe("a", None, tuple(traces), ("b", "c"))
 
 
 def read(data: bytes) -> tuple[dict, np.ndarray]:
