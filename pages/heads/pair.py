@@ -7,6 +7,7 @@ import numpy as np
 import streamlit as st
 
 from pages.heads.view import View
+from transformer.analysis.attention import Tokens
 from ui.figures import shorten
 from ui.head_state import parts_of
 from ui.sidebar import Request
@@ -54,16 +55,19 @@ def choose_key(parts: "HeadParts", query: int) -> int:
         "Key", (STRONGEST, *numbered(parts.keys.labels)), key="key", bind="query-params", width=190,
         help="strongest: the key that the query attends to most, special tokens aside",
     )  # fmt: skip
-    return int(_telling(parts)[query].argmax()) if chosen == STRONGEST else place_of(chosen)
+    return strongest_key(parts, query) if chosen == STRONGEST else place_of(chosen)
 
 
 def strongest_query(parts: "HeadParts") -> int:
-    return int(np.unravel_index(_telling(parts).argmax(), parts.pattern.shape)[0])
+    """That of the largest weight between two words; special tokens draw much weight and say little."""
+    words = parts.pattern * _words(parts.queries)[:, None] * _words(parts.keys)
+    return int(np.unravel_index((words if words.any() else parts.pattern).argmax(), parts.pattern.shape)[0])
 
 
-def _telling(parts: "HeadParts") -> np.ndarray:
-    """The pattern without special tokens, which draw much weight and say little; with them where nothing is left."""
-    others, rows = ~np.array(parts.keys.special, bool), ~np.array(parts.queries.special, bool)
-    kept = parts.pattern * others
-    kept = np.where(kept.any(1, keepdims=True), kept, parts.pattern)
-    return kept * rows[:, None] if rows.any() else kept
+def strongest_key(parts: "HeadParts", query: int) -> int:
+    words = parts.pattern[query] * _words(parts.keys)
+    return int((words if words.any() else parts.pattern[query]).argmax())
+
+
+def _words(tokens: Tokens) -> np.ndarray:
+    return ~np.array(tokens.special, bool)
