@@ -1,7 +1,9 @@
 """`roundtable ablate …`: a family of models trained, measured, and resumed until its table is whole."""
 
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import tyro
@@ -9,7 +11,7 @@ import tyro
 from transformer.ablations.table import PARTS_IN_ORDER, TABLE
 from transformer.folders import runs_folder
 from transformer.training import locks
-from transformer.training.device import find_device
+from transformer.training.device import find_device, n_cores
 from transformer.training.signals import stop_signals
 
 if TYPE_CHECKING:
@@ -20,36 +22,88 @@ if TYPE_CHECKING:
 class Ablate:
     """Train models that differ in one thing each, and write how they do. Ctrl-C saves; the same command goes on."""
 
-    family: Annotated[Literal["positions"], tyro.conf.Positional]
-    """positions: the five encodings, otherwise alike, by the length of what they read (§3.5)."""
+    family: Annotated[Literal["positions", "table3-small", "minute"], tyro.conf.Positional]
+    """positions: the five encodings, otherwise alike, by the length of what they read (§3.5). table3-small: our own
+    Table 3, and what the paper says without an ablation. minute: tasks that a model learns, or cannot, in a minute."""
     parts: tuple[Literal["tatoeba", "copy", "reverse", "shift-3", "short"], ...] = PARTS_IN_ORDER
-    """Which data: tatoeba (the checkpoints positions-…); copy, reverse and shift-3, trained to 20 letters and tested to
-    60; short, trained to 8 words and tested beyond. All but tatoeba with three seeds."""
+    """Of positions, which data: tatoeba (the checkpoints positions-…); copy, reverse and shift-3, trained to 20 letters
+    and tested to 60; short, trained to 8 words and tested beyond. All but tatoeba with three seeds."""
+    only: tuple[str, ...] = ()
+    """Of the other families, which models: names such as A-h2, or groups such as A; by default all. Several processes
+    may share the work: what one is training the others leave to it. With OMP_NUM_THREADS=1 each takes one core."""
+    missing: bool = False
+    """Only say which models of that are not measured yet."""
     steps: int | None = None
-    """Optimizer steps of every model; by default what its part says."""
+    """Optimizer steps of every model; by default what its family says."""
 
     def run(self) -> int:
-        from transformer.ablations.run import train_positions
-        from transformer.training.terminal import train_in_terminal
-
         if self.steps is not None and self.steps < 1:
             raise ValueError(f"--steps is {self.steps}; allowed is a whole number of at least 1.")
         runs_folder().mkdir(parents=True, exist_ok=True)
+        if self.family == "positions":
+            if self.only:
+                raise ValueError("--only is for table3-small and minute; of positions, --parts says what to train.")
+            return self._positions()
+        return self._family()
+
+    def _positions(self) -> int:
+        from transformer.ablations.run import missing_positions, train_positions
+
+        if self.missing:
+            return _list(missing_positions(self.parts, self.steps))
         with stop_signals() as signals:
+            finished = train_positions(self.parts, partial(_in_turn, lambda: bool(signals)), self.steps, _say)
+        return _end(finished, TABLE, [])
 
-            def should_stop() -> bool:
-                return bool(signals)
+    def _family(self) -> int:
+        from transformer.ablations.family import train_family
+        from transformer.ablations.minute import Minute
+        from transformer.ablations.table3 import Table3
 
-            def in_turn(trainer: "Trainer") -> bool:
-                # As runs do, model by model: whoever waits in between gets the device.
-                name = str(trainer.device) if trainer.device.index is not None else find_device("auto").name
-                path = runs_folder() / f".device-{name.replace(':', '-')}.lock"
-                with locks.waiting_for([path], "ablate", should_stop, _waits) as ours:
-                    return ours and train_in_terminal(trainer, [], should_stop)
+        family = Table3() if self.family == "table3-small" else Minute()
+        members = family.members(self.only, self.steps)
+        if self.missing:
+            return _list([str(member) for member in family.missing(members)])
+        with stop_signals() as signals:
+            finished = train_family(family, members, partial(_in_turn, lambda: bool(signals)), _say)
+        return _end(finished, family.table, [str(member) for member in family.missing(members)])
 
-            finished = train_positions(self.parts, in_turn, self.steps, _say)
-        _say(f"The table is {runs_folder() / TABLE}." if finished else "Saved; the same command goes on from here.")
-        return 0 if finished else 130
+
+def _in_turn(should_stop: Callable[[], bool], trainer: "Trainer") -> bool:
+    """Train to the end (True) or until stopped: as runs do, one at a time on a device, model by model.
+
+    A process that has one thread for a CPU leaves the other cores to others, and does not wait for them.
+    """
+    from transformer.training.terminal import train_in_terminal
+
+    if _uses_one_core(trainer):
+        return train_in_terminal(trainer, [], should_stop)
+    name = str(trainer.device) if trainer.device.index is not None else find_device("auto").name
+    path = runs_folder() / f".device-{name.replace(':', '-')}.lock"
+    with locks.waiting_for([path], "ablate", should_stop, _waits) as ours:
+        return ours and train_in_terminal(trainer, [], should_stop)
+
+
+def _uses_one_core(trainer: "Trainer") -> bool:
+    import torch
+
+    return trainer.device.type == "cpu" and torch.get_num_threads() == 1 < n_cores()
+
+
+def _list(missing: list[str]) -> int:
+    for name in missing:
+        print(name)
+    return 0
+
+
+def _end(finished: bool, table: str, missing: list[str]) -> int:
+    if not finished:
+        _say("Saved; the same command goes on from here.")
+        return 130
+    _say(f"The table is {runs_folder() / table}.")
+    if missing:
+        _say(f"Missing: {'; '.join(missing)}.")
+    return 0
 
 
 def _waits(holder: str) -> None:

@@ -130,6 +130,9 @@ def test_the_command_trains_measures_and_goes_on(
         (["ablate"], "Missing"),
         (["ablate", "heads"], "heads"),
         (["ablate", "positions", "--parts", "klingon"], "klingon"),
+        (["ablate", "positions", "--only", "A"], "--only is for table3-small and minute"),
+        (["ablate", "table3-small", "--only", "Z"], "--only is 'Z'; allowed is a group, base | A | B | D"),
+        (["ablate", "minute", "--only", "Z"], "--only is 'Z'; allowed is a task, reverse | two-places | recall"),
         (["ablate", "positions", "--steps", "0"], "--steps is 0; allowed is a whole number of at least 1."),
     ],
 )
@@ -141,6 +144,18 @@ def test_bad_input_to_the_command_is_one_sentence(arguments: list[str], says: st
     assert says in err
     assert "Traceback" not in err
     assert out == ""
+
+
+def test_the_command_says_which_are_missing_and_trains_none(
+    checkpoints: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+):
+    monkeypatch.setattr(run, "PARTS", {"copy": small_part((1, 2), fitted_table=True)})
+    with pytest.raises(SystemExit) as leaving:
+        main(["ablate", "positions", "--parts", "copy", "--missing"])
+    assert leaving.value.code == 0
+    expected = [f"positions/small-{encoding}-{seed}" for seed in (1, 2) for encoding in ENCODINGS]
+    assert capsys.readouterr().out.splitlines() == expected
+    assert list(checkpoints.iterdir()) == []
 
 
 def test_the_command_knows_every_part_in_order():

@@ -32,7 +32,7 @@ def test_a_file_that_is_no_table_is_named(text: str, tmp_path: Path):
 
 def test_your_own_table_comes_before_the_shipped_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     shipped, own = tmp_path / "shipped", tmp_path / "own"
-    monkeypatch.setattr("transformer.ablations.table.SHIPPED", shipped)
+    monkeypatch.setattr("transformer.ablations.rows.SHIPPED", shipped)
     monkeypatch.setenv("ROUNDTABLE_CHECKPOINTS", str(own))
     assert find_table() is None
     for folder in (shipped, own):

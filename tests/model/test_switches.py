@@ -104,8 +104,8 @@ def test_beam_scores_are_teacher_forced_sums_and_one_by_one_is_together(changes:
 def test_twenty_pairs_are_learned_by_heart(tmp_path: Path, changes: dict):
     pairs = reversals(20, longest=3)
     run = trainer(
-        tmp_path, pairs, pairs, {"d_model": 32, "d_ff": 64, **changes}, steps=200, batch_tokens=200,
-        warmup=50, label_smoothing=0.0, save_every=1000, log_every=200, validate_every=200,
+        tmp_path, pairs, pairs, {"d_model": 32, "d_ff": 64, **changes}, steps=300, batch_tokens=200,
+        warmup=50, label_smoothing=0.0, save_every=1000, log_every=300, validate_every=300,
     )  # fmt: skip
     run.run()
     assert run.validate() < 0.1

@@ -37,7 +37,7 @@ def open_page(five: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ca
             write_rows(rows, tmp_path / TABLE)
         monkeypatch.setenv("ROUNDTABLE_CHECKPOINTS", str(tmp_path))
         monkeypatch.setattr("transformer.folders.SHIPPED", tmp_path / "nothing")
-        monkeypatch.setattr("transformer.ablations.table.SHIPPED", tmp_path / "nothing")
+        monkeypatch.setattr("transformer.ablations.rows.SHIPPED", tmp_path / "nothing")
         app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120)
         app.query_params.update({"tab": tab, **parameters})
         app.run()

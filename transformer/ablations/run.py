@@ -61,6 +61,17 @@ def train_positions(
     return True
 
 
+def missing_positions(parts: Sequence[str], steps: int | None = None) -> list[str]:
+    """The folders of the models of these parts that the table does not have yet."""
+    path = runs_folder() / TABLE
+    return [
+        part.checkpoint(encoding, seed)
+        for part in (PARTS[name] for name in parts)
+        for encoding, seed in _members(part)
+        if not _is_done(part, encoding, seed, steps, path)
+    ]
+
+
 def _members(part: Part) -> Iterator[tuple[Positions, int]]:
     """Seed after seed, so that one of each encoding is there early."""
     return ((encoding, seed) for seed in part.seeds for encoding in ENCODINGS)

@@ -1,0 +1,107 @@
+"""Our own Table 3: what each variant changes in the base model, in the order of training. Light; needs no torch."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from transformer.config import ConfigError
+
+
+@dataclass(frozen=True, kw_only=True)
+class Variant:
+    """One row: the base model with some fields of its configuration changed."""
+
+    name: str
+    group: str
+    """The row's letter in the paper; S, L, M, P and F for what the paper says but does not ablate (see GROUPS)."""
+    changes: Mapping[str, Any] = field(default_factory=dict)
+    seeds: tuple[int, ...] = (1,)
+    paper: str | None = None
+    """The row of the paper's Table 3 that it is the counterpart of (see transformer.ablations.paper)."""
+    positions: str | None = None
+    """Its first seed is the model of this encoding in the family of positions, which is not trained again."""
+
+    def folder(self, seed: int) -> str:
+        """Of one model, in the checkpoints folder; one level deeper than models that are listed."""
+        if self.positions is not None and seed == self.seeds[0]:
+            return f"positions-{self.positions}"
+        return f"table3/{self.name}-{seed}"
+
+
+GROUPS = {
+    "base": "the base model, with three seeds",
+    "A": "heads, and the width of a head",
+    "B": "the width of queries and keys",
+    "D": "dropout and label smoothing",
+    "E": "learned positions",
+    "S": "the scale of the scores",
+    "C": "depth and width",
+    "L": "where the normalization stands, and warmup",
+    "M": "what self-attention weighs by",
+    "P": "no positions",
+    "F": "the feed-forward network",
+}
+
+
+def _layers(n: int) -> dict[str, Any]:
+    return {"n_encoder_layers": n, "n_decoder_layers": n}
+
+
+def _heads(n_heads: int, width: int) -> dict[str, Any]:
+    return {"n_heads": n_heads, "d_k": width, "d_v": width}
+
+
+_ROWS = (
+    Variant(name="base", group="base", seeds=(1, 2, 3), paper="base", positions="sinusoidal"),
+    Variant(name="A-h1", group="A", changes=_heads(1, 128), paper="A-h1"),
+    Variant(name="A-h2", group="A", changes=_heads(2, 64), paper="A-h4"),
+    Variant(name="A-h8", group="A", changes=_heads(8, 16), paper="A-h16"),
+    Variant(name="A-h16", group="A", changes=_heads(16, 8), paper="A-h32"),
+    Variant(name="A-h2-dk32", group="A", changes=_heads(2, 32)),
+    Variant(name="A-h8-dk32", group="A", changes=_heads(8, 32)),
+    Variant(name="A-h4-dk64", group="A", changes=_heads(4, 64)),
+    Variant(name="B-dk8", group="B", changes={"d_k": 8}, paper="B-dk16"),
+    Variant(name="B-dk16", group="B", changes={"d_k": 16}, paper="B-dk32"),
+    Variant(name="D-drop0", group="D", changes={"p_drop": 0.0}, paper="D-drop0"),
+    Variant(name="D-drop0.2", group="D", changes={"p_drop": 0.2}, paper="D-drop0.2"),
+    Variant(name="D-smooth0", group="D", changes={"label_smoothing": 0.0}, paper="D-smooth0"),
+    Variant(name="D-smooth0.2", group="D", changes={"label_smoothing": 0.2}, paper="D-smooth0.2"),
+    Variant(name="E-learned", group="E", changes={"positions": "learned"}, paper="E-learned", positions="learned"),
+    Variant(name="unscaled-dk32", group="S", changes={"score": "unscaled"}),
+    Variant(name="unscaled-dk32-divided", group="S", changes={"score": "unscaled", "divide_query": True}),
+    Variant(name="twice-dk32", group="S", changes={"score": "scaled-twice"}),
+    Variant(name="unscaled-dk128", group="S", changes={**_heads(1, 128), "score": "unscaled"}),
+    Variant(
+        name="unscaled-dk128-divided", group="S", changes={**_heads(1, 128), "score": "unscaled", "divide_query": True}
+    ),
+    Variant(name="twice-dk128", group="S", changes={**_heads(1, 128), "score": "scaled-twice"}),
+    Variant(name="C-n1", group="C", changes=_layers(1), paper="C-n2"),
+    Variant(name="C-n2", group="C", changes=_layers(2), paper="C-n4"),
+    Variant(name="C-n6", group="C", changes=_layers(6), paper="C-n8"),
+    Variant(name="C-d64", group="C", changes={"d_model": 64, "d_k": 16, "d_v": 16}, paper="C-d256"),
+    Variant(name="C-d256", group="C", changes={"d_model": 256, "d_k": 64, "d_v": 64}, paper="C-d1024"),
+    Variant(name="C-ff128", group="C", changes={"d_ff": 128}, paper="C-ff1024"),
+    Variant(name="C-ff2048", group="C", changes={"d_ff": 2048}, paper="C-ff4096"),
+    Variant(name="pre", group="L", changes={"norm": "pre"}),
+    Variant(name="pre-no-warmup", group="L", changes={"norm": "pre", "schedule": "no-warmup"}),
+    Variant(name="post-no-warmup", group="L", changes={"schedule": "no-warmup"}),
+    Variant(name="uniform", group="M", changes={"mixing": "uniform"}),
+    Variant(name="no-positions", group="P", changes={"positions": "none"}, positions="none"),
+    Variant(name="swiglu", group="F", changes={"activation": "swiglu"}),
+    Variant(name="experts", group="F", changes={"n_experts": 4, "top_experts": 2}),
+)
+VARIANTS: dict[str, Variant] = {variant.name: variant for variant in _ROWS}
+"""In the order in which they are trained."""
+
+
+def chosen(only: Sequence[str]) -> list[Variant]:
+    """The variants of these names or groups, in the order of training; all where none is named.
+
+    Raises ConfigError for a name that is neither.
+    """
+    for name in only:
+        if name not in VARIANTS and name not in GROUPS:
+            raise ConfigError(
+                f"--only is {name!r}; allowed is a group, {' | '.join(GROUPS)}, or a name, {' | '.join(VARIANTS)}."
+            )
+    return [variant for variant in VARIANTS.values() if not only or variant.name in only or variant.group in only]
