@@ -15,6 +15,7 @@ function parse(data) {
   const [, , width, height] = svg.getAttribute('viewBox').split(' ').map(Number);
   svg.setAttribute('viewBox', `0 ${data.top} ${width} ${height - data.top}`);
   svg.setAttribute('height', height - data.top);
+  svg.classList.toggle('chosen', data.chosen !== null);
   svg.setAttribute('role', 'group');
   svg.setAttribute('aria-label', data.label);
   // Titles would pop up beside what is said here.

@@ -12,6 +12,7 @@ from pages.heads.equation import pick
 from pages.heads.lines import toggle
 from pages.heads.pair import strongest_key, strongest_query
 from tests import hostile
+from tests.pages.five import make_five
 from tests.ui.samples import tokens
 from ui.equation_arithmetic import Cell
 
@@ -267,3 +268,33 @@ def test_the_pair_sums_to_its_score(open_app):
     assert bars
     assert row["data"]
     assert "softmax over the row makes it a weight of" in text(app)
+
+
+@pytest.fixture(scope="module")
+def five(tmp_path_factory):
+    return make_five(tmp_path_factory.mktemp("five"))
+
+
+@pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])
+@pytest.mark.parametrize("model", ["sinusoidal", "learned", "rope", "alibi", "none"])
+def test_every_encoding_is_shown_as_it_acts(open_app, five, monkeypatch, model, kind):
+    app = open_app(opened_view="Equation", model="sentences", sentence=SENTENCE, target=TARGET, kind=kind)
+    monkeypatch.setenv("ROUNDTABLE_CHECKPOINTS", str(five))
+    app.query_params["model"] = model
+    app.run()
+    app.selectbox(key="model").set_value(model).run()
+    assert_plain(app)
+    self_attention = kind != "cross"
+    header, (q, k, scores, *_) = strip(app)
+    assert ("turned by RoPE" in text(app)) == (model == "rope" and self_attention)
+    assert ("ALiBi" in text(app)) == (model == "alibi" and self_attention)
+    assert value_said(app) == pytest.approx(scores[*header["selected"][1:]], abs=0.001)
+    if model == "alibi" and self_attention:
+        assert not np.allclose(scores, q @ k.T / np.sqrt(8), atol=0.01), "the bias is part of the score"
+    else:
+        assert np.allclose(scores, q @ k.T / np.sqrt(8), atol=1e-4)
+    app.button_group(key="opened_view").set_value("Neurons").run()
+    assert_plain(app)
+    assert ("RoPE has turned them" in text(app)) == (model == "rope" and self_attention)
+    assert (" + bias " in text(app)) == (model == "alibi" and self_attention)
+    assert ("bias" in charts(app)[0]["layout"]["xaxis"]["ticktext"]) == (model == "alibi" and self_attention)
