@@ -1,0 +1,135 @@
+"""Heads of two models beside each other: divergence, and the assignment that finds a permuted copy."""
+
+import itertools
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+
+from tests.analysis.hand_made import tokens
+from transformer.analysis.attention import Attention
+from transformer.analysis.compare import assignment, best_matches, by_index, comparable, divergences
+from transformer.analysis.measures import divergence
+
+LN_2 = np.log(2)
+
+
+def attention(pattern: np.ndarray, kind: str = "cross") -> Attention:
+    n_query, n_key = pattern.shape[2:]
+    queries, keys = (tokens(*(f"{side}{i}" for i in range(n))) for side, n in (("q", n_query), ("k", n_key)))
+    return Attention(kind, pattern.astype(np.float32), None, np.ones((n_query, n_key), bool), queries, keys)
+
+
+def random_attention(n_layers: int = 2, n_heads: int = 3, seed: int = 0, sharpness: float = 4) -> Attention:
+    weights = np.exp(sharpness * np.random.default_rng(seed).standard_normal((n_layers, n_heads, 4, 5)))
+    return attention(weights / weights.sum(-1, keepdims=True))
+
+
+def test_divergence_by_hand():
+    """(1, 0) and (½, ½): ½ KL((1, 0) ‖ (¾, ¼)) + ½ KL((½, ½) ‖ (¾, ¼)); (1, 0) and (0, 1) share no key."""
+    one = attention(np.array([[[[1.0, 0], [1, 0]]]]))
+    other = attention(np.array([[[[0.5, 0.5], [0, 1]]]]))
+    first = 0.5 * np.log(4 / 3) + 0.5 * (0.5 * np.log(2 / 3) + 0.5 * np.log(2))
+    assert divergences(one, other)[0, 0, 0, 0] == pytest.approx((first + LN_2) / 2)
+
+
+def test_it_is_0_with_itself_symmetric_and_at_most_ln_2():
+    one, other = random_attention(seed=1), random_attention(3, 2, seed=2)
+    both = divergences(one, other)
+    assert both.shape == (2, 3, 3, 2)
+    assert_allclose(both, divergences(other, one).transpose(2, 3, 0, 1), atol=1e-12)
+    assert (both >= 0).all()
+    assert (both <= LN_2).all()
+    assert_allclose(by_index(divergences(one, one)), 0, atol=1e-9)
+    assert_allclose(divergences(one, one), divergence(one), atol=1e-9)
+
+
+def test_what_shares_no_key_is_ln_2_away():
+    one = attention(np.array([[[[1.0, 0, 0]]]]))
+    other = attention(np.array([[[[0, 0.5, 0.5]]]]))
+    assert divergences(one, other).item() == pytest.approx(LN_2)
+
+
+def test_queries_that_see_nothing_count_in_none():
+    one = attention(np.array([[[[1.0, 0], [0, 0]]]]))
+    other = attention(np.array([[[[1.0, 0], [0, 1]]]]))
+    assert divergences(one, other).item() == pytest.approx(0)
+    nothing = attention(np.zeros((1, 1, 2, 2)))
+    assert np.isnan(divergences(one, nothing)).all()
+    assert best_matches(divergences(one, nothing))[0].divergence == pytest.approx(LN_2)
+
+
+def test_other_lengths_are_refused_in_a_sentence():
+    with pytest.raises(ValueError, match=r"^Patterns of 4 × 5 and 4 × 2 queries and keys do not compare .*\.$"):
+        divergences(random_attention(), attention(np.full((1, 1, 4, 2), 0.5)))
+
+
+def test_by_index_is_nan_where_the_other_has_no_such_head():
+    found = by_index(divergences(random_attention(3, 2), random_attention(2, 4)))
+    assert np.isnan(found[2]).all()
+    assert np.isfinite(found[:2]).all()
+
+
+def test_matching_recovers_a_permuted_copy():
+    one = random_attention(3, 4)
+    order = np.random.default_rng(3).permutation(12)
+    shuffled = one.pattern.reshape(12, 4, 5)[order].reshape(3, 4, 4, 5)
+    noise = np.random.default_rng(4).dirichlet(np.ones(5), (3, 4, 4)).astype(np.float32)
+    other = replace(one, pattern=0.95 * shuffled + 0.05 * noise)
+    matches = best_matches(divergences(one, other))
+    assert [match.one for match in matches] == [divmod(index, 4) for index in range(12)]
+    assert [match.other for match in matches] == [divmod(int(np.flatnonzero(order == i)[0]), 4) for i in range(12)]
+    assert all(match.divergence < 0.1 for match in matches)
+
+
+@pytest.mark.parametrize("shape", [(1, 2, 2, 3), (2, 3, 1, 2)])
+def test_the_smaller_model_is_matched_whole(shape: tuple[int, int, int, int]):
+    one, other = random_attention(*shape[:2]), random_attention(*shape[2:], seed=5)
+    matches = best_matches(divergences(one, other))
+    assert len(matches) == min(shape[0] * shape[1], shape[2] * shape[3])
+    assert len({match.one for match in matches}) == len({match.other for match in matches}) == len(matches)
+
+
+@given(st.integers(1, 5), st.integers(1, 5), st.integers(0, 10_000), st.booleans())
+def test_the_assignment_is_the_cheapest_there_is(n_rows: int, n_columns: int, seed: int, ties: bool):
+    random = np.random.default_rng(seed)
+    cost = random.integers(0, 3, (n_rows, n_columns)).astype(float) if ties else random.random((n_rows, n_columns))
+    pairs = assignment(cost)
+    n = min(n_rows, n_columns)
+    assert len(pairs) == len({row for row, _ in pairs}) == len({column for _, column in pairs}) == n
+    assert pairs == sorted(pairs)
+    found = sum(cost[pair] for pair in pairs)
+    tall = cost if n_rows <= n_columns else cost.T
+    cheapest = min(
+        sum(tall[row, column] for row, column in enumerate(columns))
+        for columns in itertools.permutations(range(max(n_rows, n_columns)), n)
+    )
+    assert found == pytest.approx(cheapest)
+
+
+def test_the_same_tokens_are_compared_as_they_are():
+    both = [random_attention(), random_attention(seed=1)]
+    assert comparable(both) == (both, False)
+
+
+def test_tokenizers_that_differ_are_compared_on_words():
+    whole = replace(attention(np.full((1, 1, 1, 2), 0.5)), keys=tokens("ab", "c"), queries=tokens("q"))
+    keys = replace(tokens("a", "b", "c"), pieces=("▁a", "b", "▁c"), words=(0, 0, 1))
+    cut = replace(attention(np.array([[[[0.25, 0.25, 0.5]]]])), keys=keys, queries=replace(tokens("q"), pieces=("▁q",)))
+    whole = replace(
+        whole, keys=replace(whole.keys, pieces=("▁ab", "▁c")), queries=replace(whole.queries, pieces=("▁q",))
+    )
+    found, on_words = comparable([whole, cut])
+    assert on_words
+    assert [one.keys.labels for one in found] == [("ab", "c"), ("ab", "c")]
+    assert divergences(*found).item() == pytest.approx(0)
+
+
+def test_other_words_are_refused_in_a_sentence():
+    one = attention(np.full((1, 1, 2, 2), 0.5))
+    other = attention(np.full((1, 1, 3, 2), 0.5))
+    with pytest.raises(ValueError, match=r"^These cross patterns are of different words \(2 × 2, 3 × 2\); choose one"):
+        comparable([one, other])

@@ -1,0 +1,134 @@
+"""Two models on one sentence, head by head: how differently they attend, and which heads do the same."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float64
+
+from transformer.analysis.attention import Attention
+
+LN_2 = float(np.log(2))
+
+
+def comparable(attentions: Sequence[Attention]) -> tuple[list[Attention], bool]:
+    """The attentions over the same tokens, and whether those are words: where tokenizers cut differently, they are.
+
+    Raises ValueError, in one sentence, where the sentences differ even in their words.
+    """
+    if _same_tokens(attentions):
+        return list(attentions), False
+    words = [attention.words() for attention in attentions]
+    if _same_tokens(words):
+        return words, True
+    counts = ", ".join(f"{len(one.queries)} × {len(one.keys)}" for one in words)
+    raise ValueError(f"These {words[0].kind} patterns are of different words ({counts}); choose one target for all.")
+
+
+def divergences(one: Attention, other: Attention) -> Float64[np.ndarray, "layer head other_layer other_head"]:
+    """Jensen–Shannon divergence of every head of one model from every head of another, in nats, mean over queries.
+
+    0 where two heads attend alike, ln 2 where no query of theirs shares a key; symmetric. A query that one of the two
+    lets attend to nothing counts in none. Raises ValueError where queries and keys are not as many.
+    """
+    if one.pattern.shape[2:] != other.pattern.shape[2:]:
+        shapes = " and ".join(f"{a.pattern.shape[2]} × {a.pattern.shape[3]}" for a in (one, other))
+        raise ValueError(f"Patterns of {shapes} queries and keys do not compare cell by cell.")
+    rows, other_rows = _rows(one), _rows(other)
+    entropies, other_entropies = _entropies(rows), _entropies(other_rows)
+    seen, other_seen = np.asarray(rows.any(-1)), np.asarray(other_rows.any(-1))
+    result = np.empty((len(rows), len(other_rows)))
+    for head, row in enumerate(rows):
+        between = _entropies((other_rows + row) / 2) - (other_entropies + entropies[head]) / 2
+        both = other_seen & seen[head]
+        count = both.sum(-1)
+        total = (between * both).sum(-1)
+        result[head] = np.divide(total, count, out=np.full(len(other_rows), np.nan), where=count > 0)
+    return np.clip(result, 0, LN_2).reshape(*one.pattern.shape[:2], *other.pattern.shape[:2])
+
+
+def by_index(all_pairs: Float64[np.ndarray, "layer head other_layer other_head"]) -> Float64[np.ndarray, "layer head"]:
+    """Each head's divergence from the head at its own place; NaN where the other model has none there."""
+    n_layers, n_heads, other_layers, other_heads = all_pairs.shape
+    result = np.full((n_layers, n_heads), np.nan)
+    layers, heads = min(n_layers, other_layers), min(n_heads, other_heads)
+    layer, head = np.indices((layers, heads))
+    result[:layers, :heads] = all_pairs[layer, head, layer, head]
+    return result
+
+
+@dataclass(frozen=True)
+class Match:
+    """Two heads, each as (layer, head), and how differently they attend, in nats."""
+
+    one: tuple[int, int]
+    other: tuple[int, int]
+    divergence: float
+
+
+def best_matches(all_pairs: Float64[np.ndarray, "layer head other_layer other_head"]) -> list[Match]:
+    """Every head of the smaller model with a head of its own in the other, so that divergences sum to the least.
+
+    Heads have no order in common between models that were trained apart, and a layer's work may lie in another. Found
+    exactly (Kuhn 1955). In the order of the first model's heads.
+    """
+    n_layers, n_heads, other_layers, other_heads = all_pairs.shape
+    cost = np.nan_to_num(all_pairs.reshape(n_layers * n_heads, other_layers * other_heads), nan=LN_2)
+    return [
+        Match(divmod(row, n_heads), divmod(column, other_heads), float(cost[row, column]))
+        for row, column in assignment(cost)
+    ]
+
+
+def assignment(cost: Float64[np.ndarray, "row column"]) -> list[tuple[int, int]]:
+    """Pairs of a row and a column, none taken twice and as many as the shorter side has, whose costs sum to the least.
+
+    The Hungarian method with potentials, in rows · columns · shorter side steps; sorted by row.
+    """
+    if cost.shape[0] > cost.shape[1]:
+        return sorted((row, column) for column, row in assignment(cost.T))
+    n_rows, n_columns = cost.shape
+    of_row, of_column = np.zeros(n_rows), np.zeros(n_columns)
+    owner = np.full(n_columns, -1)
+    for new in range(n_rows):
+        # The shortest path, by cost less potentials, from the new row to a column that nobody has.
+        distance, before = np.full(n_columns, np.inf), np.full(n_columns, -1)
+        visited = np.zeros(n_columns, bool)
+        row, column, reached = new, -1, 0.0
+        while True:
+            through = reached + cost[row] - of_row[row] - of_column
+            shorter = ~visited & (through < distance)
+            distance[shorter], before[shorter] = through[shorter], column
+            column = int(np.where(visited, np.inf, distance).argmin())
+            reached = distance[column]
+            visited[column] = True
+            if owner[column] < 0:
+                break
+            row = int(owner[column])
+        inner = visited.copy()
+        inner[column] = False
+        of_row[new] += reached
+        of_row[owner[inner]] += reached - distance[inner]
+        of_column[inner] -= reached - distance[inner]
+        while column >= 0:
+            previous = int(before[column])
+            owner[column] = new if previous < 0 else owner[previous]
+            column = previous
+    return sorted((int(row), column) for column, row in enumerate(owner) if row >= 0)
+
+
+def _same_tokens(attentions: Sequence[Attention]) -> bool:
+    sides = {(attention.queries.labels, attention.keys.labels) for attention in attentions}
+    return len(sides) == 1
+
+
+def _rows(attention: Attention) -> Float64[np.ndarray, "any_head query key"]:
+    """All heads' rows as distributions: each divided by its sum; rows of 0 stay."""
+    weights = attention.pattern.astype(np.float64)
+    weights = weights.reshape(-1, *weights.shape[2:])
+    total = weights.sum(-1, keepdims=True)
+    return np.divide(weights, total, out=np.zeros_like(weights), where=total != 0)
+
+
+def _entropies(rows: np.ndarray) -> np.ndarray:
+    return -(rows * np.log(np.where(rows == 0, 1, rows))).sum(-1)
