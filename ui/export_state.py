@@ -30,6 +30,8 @@ def report(request: Request, filters: Filters, kind: Kind, opened: tuple[int, in
         views[each] = filtered_attention(request, each, untrained, chosen)
     large: dict[Kind, tuple[int, int]] = {kind: opened}
     said = str(filters) + (f" (layers of {kind} alone)" if filters.layers else "")
-    evaluation = {} if untrained else load(request.model).evaluation
-    html = report_html(whole, large, views=views, view=said, config=about(request.model), evaluation=evaluation)
+    config, evaluation = about(request.model), load(request.model).evaluation
+    if untrained:
+        config, evaluation = {**config, "weights": "untrained", "step": 0}, {}
+    html = report_html(whole, large, views=views, view=said, config=config, evaluation=evaluation)
     return html.encode("utf-8", "backslashreplace")

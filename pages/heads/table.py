@@ -21,7 +21,7 @@ def table(request: Request, view: View) -> None:
     first, *keys = frame.columns
     columns = {first: st.column_config.TextColumn(pinned=True, width=160)}
     columns |= {
-        key: st.column_config.NumberColumn(format="%.3f", width=88) for key in keys if frame[key].dtype != object
+        key: st.column_config.NumberColumn(format="%.3f", width=88) for key in keys if frame[key].dtype.kind == "f"
     }
     alt = describe_head(attention, layer, head).replace("Heat map", "Table")
     st.dataframe(frame, hide_index=True, column_config=columns, placeholder=MASKED, key="table", alt=alt)

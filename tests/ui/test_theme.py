@@ -82,3 +82,19 @@ def test_a_kind_has_one_colour_everywhere(themes):
     assert re.findall(r"--kind: (#\w+)", (ROOT / "ui" / "style.css").read_text("utf-8")) == colours
     for theme in ("light", "dark"):
         assert [colour.lower() for colour in themes[theme]["chartCategoricalColors"][:3]] == colours
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_paler_text_keeps_a_contrast_of_4_5(themes, theme):
+    """Every opacity that our style sheets give to text, on both backgrounds; a browser test measures what is drawn."""
+    sheets = [(ROOT / "ui" / name).read_text("utf-8") for name in ("style.css", "head_grid.css")]
+    opacities = {float(found) for sheet in sheets for found in re.findall(r"[; ]opacity: (0?\.\d+|1)", sheet)}
+    assert min(opacities) < 0.8
+    ink = np.array(to_rgb(themes[theme]["textColor"]))
+    for name in ("backgroundColor", "secondaryBackgroundColor"):
+        paper = np.array(to_rgb(themes[theme][name]))
+        for opacity in opacities:
+            seen = "#" + "".join(f"{round(channel):02x}" for channel in opacity * ink + (1 - opacity) * paper)
+            assert contrast(seen, themes[theme][name]) >= 4.5, (opacity, name)
+        for role in ("primaryColor", "linkColor"):
+            assert contrast(themes[theme][role], themes[theme]["backgroundColor"]) >= 4.5
