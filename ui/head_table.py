@@ -15,7 +15,7 @@ MASKED = "masked"
 
 
 def head_table(attention: Attention, layer: int, head: int) -> "pd.DataFrame":
-    """A row for each query and a column for each key, numbered from 0 because words repeat; masked cells are missing."""
+    """A row for each query and a column for each key, numbered because words repeat; masked cells are missing."""
     import pandas as pd
 
     weights, queries = attention.pattern[layer, head], numbered(attention.queries.labels)

@@ -263,3 +263,28 @@ def test_512_words_go_through_all_tabs(open_app):
         app = open_app(sentence=hostile.LONG, target="Das Tier", shown=shown, kind="cross")
         assert_plain(app)
         assert not app.warning
+
+
+def test_chosen_layers_that_another_kind_does_not_have_fall_away(open_app):
+    app = open_pair(open_app, kind="decoder", layers=["2"], layer="2")
+    app.button_group(key="kind").set_value("encoder").run()
+    assert_plain(app)
+    assert grid(app)["layers"] == ["0", "1"]
+    assert grid(app)["selected"] == [0, 0]
+
+
+def test_another_model_keeps_what_it_has_of_the_view(open_app):
+    app = open_pair(open_app, kind="decoder", layers=["0", "2"], heads=["3"], layer="2", head="3", threshold="0.1")
+    app.selectbox(key="model").set_value("letters").run()
+    assert_plain(app)
+    assert (grid(app)["layers"], grid(app)["heads"]) == (["0"], ["3"])
+    assert "weights from 0.1 on" in text(app)
+
+
+def test_making_rows_sum_to_1_waits_for_hiding(open_app):
+    app = open_pair(open_app, hide_special="true", renormalize="true")
+    assert "divided by what is left" in text(app)
+    app.toggle(key="hide_special").set_value(False).run()
+    assert_plain(app)
+    assert "divided" not in text(app)
+    assert app.toggle(key="renormalize").disabled
