@@ -1,0 +1,85 @@
+"""Three verdicts: what exceeds the seeds' spread and the paper's rounding, and points the same way, holds."""
+
+import math
+
+import pytest
+
+from tests.ablations.results import result
+from transformer.ablations.paper import PAPER
+from transformer.ablations.variants import VARIANTS
+from transformer.ablations.verdicts import SAYS, comparisons, tally
+from transformer.presets import TABLE_3
+
+BASE = [result("base", 10.0, 20.0, 1), result("base", 10.2, 20.4, 2), result("base", 10.1, 20.2, 3)]
+"""Means 10.1 and 20.2, spreads 0.2 and 0.4."""
+
+
+def verdict(name: str, perplexity: float | None, metric="perplexity", bleu: float = 20.2) -> str | None:
+    (found,) = comparisons([*BASE, result(name, perplexity, bleu)], metric)
+    return found.verdict
+
+
+@pytest.mark.parametrize(
+    ("name", "perplexity", "expected"),
+    [
+        ("A-h1", 10.5, "holds"),
+        ("A-h1", 9.5, "does not hold"),
+        ("A-h1", 10.3, "cannot tell"),
+        ("A-h1", 10.31, "holds"),
+        ("A-h1", None, "holds"),
+        ("C-n6", 9.0, "holds"),
+        ("A-h8", 8.0, "cannot tell"),
+        ("E-learned", 30.0, "cannot tell"),
+        ("uniform", 12.0, None),
+        ("no-positions", 12.0, "holds"),
+        ("no-positions", 9.0, "does not hold"),
+    ],
+)
+def test_verdicts_by_perplexity(name: str, perplexity: float | None, expected: str | None):
+    """The paper's ΔPPL: h = 1 +0.37; N = 8 −0.04; h = 16 −0.01, which is rounding; learned 0.00."""
+    assert verdict(name, perplexity) == expected
+
+
+def test_more_bleu_is_better():
+    """The paper's ΔBLEU: h = 1 −0.9; N = 8 −0.3, though its perplexity is better; learned −0.1, which is rounding."""
+    assert verdict("A-h1", 10.5, "bleu", bleu=19.0) == "holds"
+    assert verdict("A-h1", 10.5, "bleu", bleu=21.0) == "does not hold"
+    assert verdict("C-n6", 9.0, "bleu", bleu=21.0) == "does not hold"
+    assert verdict("E-learned", 10.0, "bleu", bleu=1.0) == "cannot tell"
+    assert verdict("A-h1", 10.5, "bleu", bleu=20.6) == "cannot tell"
+
+
+def test_what_the_paper_says_is_measured_against_its_own_neighbour():
+    rows = [*BASE, result("A-h1", 11.0), result("unscaled-dk128", 12.0)]
+    found = {one.name: one for one in comparisons(rows, "perplexity")}
+    assert (found["unscaled-dk128"].against, found["unscaled-dk128"].delta) == ("A-h1", 1.0)
+    assert found["unscaled-dk128"].verdict == "holds"
+    assert [one.name for one in comparisons([*BASE, result("unscaled-dk128", 12.0)], "perplexity")] == []
+
+
+def test_with_one_seed_nothing_can_be_told():
+    (found,) = comparisons([BASE[0], result("A-h1", 99.0)], "perplexity")
+    assert (found.spread, found.verdict, found.exceeds_spread) == (None, "cannot tell", False)
+
+
+def test_without_a_base_there_is_nothing_to_compare_with():
+    assert comparisons([], "bleu") == []
+    assert comparisons([result("A-h1", 10.0)], "perplexity") == []
+
+
+def test_a_diverged_variant_is_infinitely_worse():
+    perplexity, bleu = (comparisons([*BASE, result("pre", None)], metric)[0] for metric in ("perplexity", "bleu"))
+    assert (perplexity.ours, perplexity.delta, bleu.delta) == (None, math.inf, -math.inf)
+    assert perplexity.exceeds_spread
+
+
+def test_the_tally_counts_every_finding_once():
+    rows = [*BASE, result("A-h1", 11.0), result("B-dk8", 9.0), result("D-drop0", 10.1), result("uniform", 12.0)]
+    assert tally(comparisons(rows, "perplexity")) == {"holds": 1, "does not hold": 1, "cannot tell": 1}
+
+
+def test_the_papers_table_has_a_row_for_every_preset_and_our_rows_know_theirs():
+    assert list(PAPER) == ["base", *TABLE_3]
+    assert {variant.paper for variant in VARIANTS.values()} - {None} == set(PAPER)
+    assert set(SAYS) <= set(VARIANTS)
+    assert PAPER["D-smooth0"].perplexity == 4.67
