@@ -2,7 +2,7 @@
 // a button that plays, and a slider over steps. Nothing is asked of the server while it plays.
 // Text only ever goes through textContent and fillText.
 
-const FULL = 254, MASKED = 255, FRAME_MS = 160, GAP = 6, LABEL = 11, TALLEST = 400;
+const FULL = 254, MASKED = 255, FRAME_MS = 160, GAP = 6, LETTER = 12, THUMBNAIL = 130, TALLEST = 400;
 const clamp = (value, low, high) => Math.min(Math.max(value, low), high);
 
 function decode(data) {
@@ -68,16 +68,17 @@ export default function ({ data, parentElement, setStateValue }) {
   state.at = clamp(state.at, 0, frames.length - 1);
   state.layer = clamp(state.layer, 0, film.layers - 1);
   state.head = clamp(state.head, 0, film.heads.length - 1);
-  const most = [0, 1].map(side => Math.max(...frames.map(frame => frame.shape[side])));
+  const steepest = Math.min(1, Math.max(...frames.map(({ shape: [rows, columns] }) => rows / columns)));
   let place, large;
 
   const ink = () => getComputedStyle(root).color;
 
   function drawGrid(frame) {
     const width = grid.parentElement.clientWidth, left = 26, top = 20;
-    const room = (width - left) / film.heads.length - GAP;
-    const cell = Math.min(room / most[1], 130 / most[0]);
-    place = { left, top, cell, w: cell * most[1], h: cell * most[0] };
+    const w = Math.min((width - left) / film.heads.length - GAP, THUMBNAIL), h = w * steepest;
+    // What is written grows and shrinks from step to step: each frame fills the same box.
+    const [rows, columns] = frame.shape, cell = Math.min(w / columns, h / rows);
+    place = { left, top, w, h };
     const pen = prepare(grid, left + film.heads.length * (place.w + GAP), top + film.layers * (place.h + GAP));
     pen.font = '12px ' + getComputedStyle(root).fontFamily;
     pen.fillStyle = ink();
@@ -87,7 +88,7 @@ export default function ({ data, parentElement, setStateValue }) {
       pen.textAlign = 'right';
       pen.fillText('L' + layer, left - 5, y + place.h / 2);
       for (let head = 0; head < film.heads.length; head++) {
-        const x = left + head * (place.w + GAP), [rows, columns] = frame.shape;
+        const x = left + head * (place.w + GAP);
         if (!layer) { pen.textAlign = 'center'; pen.fillText('H' + film.heads[head], x + place.w / 2, top / 2); }
         pen.globalAlpha = 0.12;
         pen.fillRect(x, y, columns * cell, rows * cell);
@@ -105,19 +106,21 @@ export default function ({ data, parentElement, setStateValue }) {
   function drawHead(frame) {
     const width = opened.parentElement.clientWidth;
     const pen = prepare(opened, 1, 1);
-    pen.font = `${LABEL + 1}px ${getComputedStyle(root).fontFamily}`;
+    pen.font = `${LETTER}px ${getComputedStyle(root).fontFamily}`;
     const widest = labels => Math.max(...labels.map(label => pen.measureText(label).width), 0);
     // Over all frames, so that the picture stands still while it plays.
     const left = 26 + Math.min(110, Math.max(...frames.map(each => widest(each.queries))));
     const above = Math.min(110, Math.max(...frames.map(each => widest(each.keys))));
-    const cell = clamp(Math.min((width - left - 8) / most[1], TALLEST / most[0]), 3, 44), upright = above > cell - 4;
-    const top = 26 + (upright ? above : 14);
+    const sized = ({ shape: [rows, columns] }) => clamp(Math.min((width - left - 8) / columns, TALLEST / rows), 3, 44);
+    const upright = frames.some(each => widest(each.keys) > sized(each) - 4);
+    const [rows, columns] = frame.shape, cell = sized(frame), top = 26 + (upright ? above : 14);
+    const height = Math.max(...frames.map(each => each.shape[0] * sized(each)));
     large = { left, top, cell };
-    const brush = prepare(opened, Math.min(width, left + cell * most[1] + 8), top + cell * most[0] + 4);
-    brush.font = `${LABEL + 1}px ${getComputedStyle(root).fontFamily}`;
+    const brush = prepare(opened, width, top + height + 4);
+    brush.font = `${LETTER}px ${getComputedStyle(root).fontFamily}`;
     brush.fillStyle = ink();
     brush.textBaseline = 'middle';
-    const [rows, columns] = frame.shape, every = Math.max(1, Math.ceil(12 / cell));
+    const every = Math.max(1, Math.ceil(LETTER / cell));
     brush.textAlign = 'left';
     brush.globalAlpha = 0.75;
     brush.fillText(shorten(brush, film.key, width - left), left, 8);
@@ -125,7 +128,7 @@ export default function ({ data, parentElement, setStateValue }) {
     brush.translate(8, top);
     brush.rotate(-Math.PI / 2);
     brush.textAlign = 'right';
-    brush.fillText(shorten(brush, film.query, Math.max(40, cell * most[0])), 0, 0);
+    brush.fillText(shorten(brush, film.query, Math.max(40, height)), 0, 0);
     brush.restore();
     brush.globalAlpha = 1;
     brush.textAlign = 'right';
@@ -218,6 +221,7 @@ export default function ({ data, parentElement, setStateValue }) {
   opened.onpointerleave = () => { tip.hidden = true; };
 
   root.style.setProperty('--kind', film.colour);
+  find('.masked').hidden = !film.masked;
   // What is playing goes on with the new frames.
   if (state.timer) { clearInterval(state.timer); state.timer = setInterval(tick, FRAME_MS); } else stop();
   draw();

@@ -29,7 +29,8 @@ _HTML = f"""
   <div class="pictures">
     <div class="left">
       <canvas class="grid" tabindex="0" role="application" aria-roledescription="grid of attention heads"></canvas>
-      <div class="legend">0<span class="bar" style="background: linear-gradient(90deg, {_BAR})"></span>1 weight</div>
+      <div class="legend">0<span class="bar" style="background: linear-gradient(90deg, {_BAR})"></span>1 weight
+        <span class="masked" hidden>masked</span></div>
       <div class="writes"><span>At this step the model writes</span><div class="written" dir="auto"></div></div>
     </div>
     <div class="right">
@@ -83,6 +84,7 @@ def payload(name: str, probe: Probe, kind: str, selected: tuple[int, int]) -> by
         "heads": first.heads,
         "palette": lookup_table(WEIGHTS, FULL + 1).tobytes().hex(),
         "selected": selected,
+        "masked": not all(trace[kind].mask.all() for trace in probe.traces),
         "frames": frames,
     }
     return _packed(header, parts)

@@ -14,11 +14,13 @@ from ui.run_theme import MOST_RUNS
 def choose_runs(runs: list[Run]) -> list[Run]:
     """The runs to show, from the address bar or this session; at first the one that trains, or the newest."""
     names = [run.name for run in runs]
-    if "runs" in st.session_state:
-        # A run may have been deleted or renamed since.
-        st.session_state.runs = [name for name in st.session_state.runs if name in names][:MOST_RUNS]
-    elif "runs" not in st.query_params:
-        st.session_state.runs = [next((run.name for run in runs if run.state == "running"), names[0])]
+    first = next((run.name for run in runs if run.state == "running"), names[0])
+    if st.session_state.get("runs"):
+        # A run may have been deleted since.
+        here = [name for name in st.session_state.runs if name in names]
+        st.session_state.runs = here[:MOST_RUNS] or [first]
+    elif "runs" not in st.session_state and "runs" not in st.query_params:
+        st.session_state.runs = [first]
     chosen = st.multiselect(
         "Runs", names, key="runs", bind="query-params", max_selections=MOST_RUNS, placeholder="Choose runs to look at",
     )  # fmt: skip

@@ -251,6 +251,17 @@ def test_a_run_that_vanished_leaves_the_choice(open_page, folder):
     assert app.multiselect(key="runs").value == ["one"]
 
 
+def test_where_no_chosen_run_is_left_the_newest_is_shown(open_page, folder):
+    make_run(folder, "one", created=1.0)
+    make_run(folder, "two", created=2.0)
+    app = open_page()
+    app.button(key="delete_two").click().run()
+    app.button(key="delete_now").click().run()
+    assert app.multiselect(key="runs").value == ["one"]
+    app.multiselect(key="runs").set_value([]).run()
+    assert app.main.info[0].value == "Choose at least one run.", "what somebody emptied stays empty"
+
+
 def test_a_saved_run_opens_on_head_maps_with_its_probe(open_page, folder):
     make_loadable(make_run(folder, "one"), "a b c\tc b a")
     app = open_page()

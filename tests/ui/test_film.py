@@ -64,7 +64,9 @@ def test_a_frame_has_its_own_shape_and_place_among_the_bytes():
 
 
 def test_a_decoder_is_masked_above_its_diagonal():
-    _, cells = read(payload("run.0.decoder", PROBE, "decoder", (0, 0)))
+    header, cells = read(payload("run.0.decoder", PROBE, "decoder", (0, 0)))
+    assert header["masked"]
+    assert not read(payload("run.0.cross", PROBE, "cross", (0, 0)))[0]["masked"]
     assert cells.tolist() == [FULL, MASKED, 127, 127, FULL]
 
 
