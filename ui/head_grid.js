@@ -2,6 +2,7 @@
 // Text only ever goes through textContent.
 
 const MASKED = 255, BROKEN = 254, FULL = 253;
+const STACKED = 640; // pixels of a window up to which Streamlit puts columns below each other
 const TOP = 22, LARGEST = 150, TALL = 560; // TALL: of the whole grid, where its maps stay readable
 const name = (prefix, label) => (/^\d+$/.test(label) ? prefix + label : label);
 const clamp = (value, low, high) => Math.min(Math.max(value, low), high);
@@ -238,7 +239,9 @@ export default function ({ data, parentElement, setTriggerValue, setStateValue }
   function measure() {
     const style = getComputedStyle(page);
     const width = Math.round(page.clientWidth - parseFloat(style.paddingLeft) - parseFloat(style.paddingRight));
-    if (Math.abs(width - (state.pageWidth ?? 0)) > 20) setStateValue('page_width', (state.pageWidth = width));
+    const stacked = window.innerWidth <= STACKED, old = state.page;
+    if (old && old.stacked === stacked && Math.abs(width - old.width) <= 20) return;
+    setStateValue('page', (state.page = { width, stacked }));
   }
   const resized = new ResizeObserver(() => {
     if (parentWidth() !== drawn) draw((drawn = state.drawn = parentWidth()));

@@ -7,7 +7,7 @@ Cells that are masked and weights that are no numbers have bytes of their own.
 
 import json
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +18,7 @@ from transformer.analysis.attention import Attention
 from transformer.analysis.palette import NOT_A_NUMBER
 from ui.theme import KIND_COLOURS, KIND_NAMES, WEIGHTS, lookup_table
 
+GAP = 32  # pixels between columns of gap="medium"
 MASKED, BROKEN = 255, 254
 FULL = 253  # weights from 0 to 1 are the bytes from 0 to FULL
 
@@ -55,13 +56,19 @@ def head_grid(
         on_open(attention.layers[layer], attention.heads[head])
 
     data = payload(attention, selected)
-    _component(data=data, key=key, on_opened_change=opened, on_page_width_change=lambda: None)
+    _component(data=data, key=key, on_opened_change=opened, on_page_change=lambda: None)
 
 
-def page_width(key: str = "head_grid", otherwise: int = 980) -> int:
-    """Pixels that the page has across, as the grid last measured them in the browser."""
-    state = st.session_state.get(key) or {}
-    return int(state.get("page_width") or otherwise)
+def column_width(columns: Sequence[int], place: int, key: str = "head_grid") -> int:
+    """Pixels across one of the columns of st.columns(columns, gap="medium"), by what the grid measured in the browser.
+
+    Before it has measured, of a page of 980. On a narrow screen Streamlit puts columns below each other.
+    """
+    page = (st.session_state.get(key) or {}).get("page") or {}
+    width = int(page.get("width") or 980)
+    if page.get("stacked"):
+        return width
+    return (width - GAP * (len(columns) - 1)) * columns[place] // sum(columns)
 
 
 def payload(attention: Attention, selected: tuple[int, int]) -> bytes:

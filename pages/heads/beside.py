@@ -5,11 +5,11 @@ from dataclasses import replace
 import streamlit as st
 
 from pages.heads.opened_map import draw_map
-from pages.heads.single import GAP, STACKED, attention_of, open_head, title_of
+from pages.heads.single import attention_of, open_head, title_of
 from pages.heads.view import View
 from transformer.analysis.attention import Attention
 from ui.captions import translation_line
-from ui.head_grid import head_grid, page_width
+from ui.head_grid import column_width, head_grid
 from ui.sidebar import Request, examples
 from ui.state import trace
 
@@ -21,8 +21,6 @@ def two_sentences(request: Request, view: View) -> None:
         help="Read by the same model; the model writes its translation, whatever target the sidebar has.",
     )  # fmt: skip
     sides = (request, replace(request, sentence=second or "", target=None))
-    width = page_width()
-    width = (width - GAP) // 2 if width > STACKED else width
     shown: list[Attention | None] = []
     columns = st.columns(2, gap="medium")
     for place, (side, column) in enumerate(zip(sides, columns, strict=True)):
@@ -34,7 +32,7 @@ def two_sentences(request: Request, view: View) -> None:
             with column:
                 layer, head = view.place(attention)
                 st.html(title_of(side, view, attention))
-                draw_map(attention, layer, head, width, key=f"opened_{place}")
+                draw_map(attention, layer, head, column_width((1, 1), place), key=f"opened_{place}")
 
 
 def _grid(request: Request, view: View, place: int) -> Attention | None:

@@ -14,15 +14,13 @@ from ui.captions import (
     what_it_attends_to,
 )
 from ui.filtered_state import entropies, filtered_attention, opened_entropy
-from ui.head_grid import head_grid, page_width
+from ui.head_grid import column_width, head_grid
 from ui.sidebar import Request
 from ui.state import trace
 
 COLUMNS = (5, 6)  # the grid and the opened head
 COLUMNS_OF_LONG = (2, 5)  # from LONG tokens on, so that there is room for their labels; but many heads need theirs
 LONG, MANY = 40, 8
-GAP = 32  # pixels between columns of gap="medium"
-STACKED = 640  # pixels up to which Streamlit puts columns below each other
 
 
 def one_sentence(request: Request, view: View) -> None:
@@ -41,10 +39,7 @@ def one_sentence(request: Request, view: View) -> None:
         with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
             st.html(title_of(request, view, attention), width="content")
             name = opened_view()
-        width = page_width()
-        if width > STACKED:
-            width = (width - GAP) * columns[1] // sum(columns)
-        VIEWS[name](request, view, attention, width)
+        VIEWS[name](request, view, attention, column_width(columns, 1))
     with left:
         try:
             with st.spinner(f"{request.model} is translating …"):

@@ -7,7 +7,7 @@ import pytest
 from tests.ui.samples import asymmetric, attention, random, tokens
 from transformer.analysis.attention import Attention
 from transformer.analysis.palette import NOT_A_NUMBER
-from ui.head_grid import BROKEN, FULL, MASKED, payload, pool
+from ui.head_grid import BROKEN, FULL, MASKED, column_width, payload, pool
 
 
 def unpack(attention: Attention, selected: tuple[int, int] = (0, 0)) -> tuple[dict, np.ndarray]:
@@ -94,3 +94,13 @@ def test_all_heads_travel_in_a_byte_a_pixel(n_layers, n_heads):
     _, pixels = unpack(random(n_layers, n_heads, 512, 512) if n_layers < 12 else random(n_layers, n_heads, 64, 64))
     assert pixels.shape[:2] == (n_layers, n_heads)
     assert pixels.size <= n_layers * n_heads * 32 * 32
+
+
+def test_columns_are_as_wide_as_the_browser_says(monkeypatch):
+    state = {}
+    monkeypatch.setattr("ui.head_grid.st.session_state", state)
+    assert column_width((1, 1), 0) == (980 - 32) // 2
+    state["head_grid"] = {"page": {"width": 1132, "stacked": False}}
+    assert [column_width((5, 6), place) for place in (0, 1)] == [500, 600]
+    state["head_grid"] = {"page": {"width": 358, "stacked": True}}
+    assert column_width((5, 6), 1) == 358
