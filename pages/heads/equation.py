@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from pages.heads.pair import as_computed, choose_key, choose_query, numbered, opened_parts, strongest_query
+from pages.heads.take_head import SHOWN, take_parts
 from pages.heads.view import View
 from transformer.analysis.attention import Attention
 from ui.equation_arithmetic import COLUMNS, MATRICES, ROWS, Cell, arithmetic, matrices, where
@@ -24,11 +25,16 @@ def equation(request: Request, view: View, attention: Attention, width: int) -> 
     except ValueError as error:
         st.info(str(error))
         return
-    cell = choose_cell(parts)
-    st.html(
-        '<div class="note">Each matrix is made from those on its left. Outlined is what belongs to the chosen cell. '
-        f"{_marks(parts)}{as_computed(view)}</div>"
-    )
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
+        cell = choose_cell(parts)
+    with st.container(horizontal=True):
+        st.html(
+            '<div class="note">Each matrix is made from those on its left. Outlined is what belongs to the chosen '
+            f"cell. {_marks(parts)}{as_computed(view)}</div>",
+            width="stretch",
+        )
+        shown = f"{SHOWN.get(cell.matrix, cell.matrix)}[{cell.row}, {cell.column}]"
+        take_parts(request, view, parts, None, shown)
     if message := too_long(parts):
         st.info(message)
     else:
@@ -46,14 +52,13 @@ def _marks(parts: "HeadParts") -> str:
 
 def choose_cell(parts: "HeadParts") -> Cell:
     """Draw the same choice as a click makes, for the address bar and for those who do not point."""
-    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
-        name = st.segmented_control(
-            "Cell of", MATRICES, default="scores", required=True, key="matrix", bind="query-params"
-        )  # fmt: skip
-        matrix = MATRICES[MATRICES.index(name or "scores")]
-        query = choose_query(parts) if ROWS[matrix] == "query" else strongest_query(parts)
-        key = choose_key(parts, query) if "key" in (ROWS[matrix], COLUMNS[matrix]) else 0
-        column = choose_dimension(matrices(parts)[matrix].shape[1]) if COLUMNS[matrix] == "dimension" else key
+    name = st.segmented_control(
+        "Cell of", MATRICES, default="scores", required=True, key="matrix", bind="query-params"
+    )  # fmt: skip
+    matrix = MATRICES[MATRICES.index(name or "scores")]
+    query = choose_query(parts) if ROWS[matrix] == "query" else strongest_query(parts)
+    key = choose_key(parts, query) if "key" in (ROWS[matrix], COLUMNS[matrix]) else 0
+    column = choose_dimension(matrices(parts)[matrix].shape[1]) if COLUMNS[matrix] == "dimension" else key
     return Cell(matrix, query if ROWS[matrix] == "query" else key, column)
 
 

@@ -3,6 +3,7 @@
 import streamlit as st
 
 from pages.heads.pair import numbered, place_of
+from pages.heads.take_head import take_lines
 from pages.heads.view import View
 from transformer.analysis.about import About
 from transformer.analysis.attention import Attention
@@ -32,10 +33,13 @@ def lines(request: Request, view: View, attention: Attention, width: int) -> Non
     except ValueError as error:
         st.info(str(error))
         return
-    st.html(
-        '<div class="note">From a query on the left to the keys that it attends to. Click a word on the left for its '
-        f"lines alone, and more words to add theirs. {drawn.note}</div>"
-    )
+    with st.container(horizontal=True):
+        st.html(
+            '<div class="note">From a query on the left to the keys that it attends to. Click a word on the left for '
+            f"its lines alone, and more words to add theirs. {drawn.note}</div>",
+            width="stretch",
+        )
+        take_lines(request, view, drawn)
     step = about(request.model).get("step", 0)
     made = About(request.model, 0 if view.untrained else step, request.sentence, request.target, str(view.filters))
     lines_picture(drawn, made, lambda query: toggle(options[query]))

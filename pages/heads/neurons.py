@@ -3,6 +3,7 @@
 import streamlit as st
 
 from pages.heads.pair import as_computed, choose_key, choose_query, opened_parts
+from pages.heads.take_head import take_parts
 from pages.heads.view import View
 from transformer.analysis.attention import Attention
 from ui.equation_text import pair_line
@@ -22,7 +23,9 @@ def neurons(request: Request, view: View, attention: Attention, width: int) -> N
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         query = choose_query(parts)
         key = choose_key(parts, query)
-    st.html(pair_line(parts, query, key, as_computed(view)))
+    with st.container(horizontal=True):
+        st.html(pair_line(parts, query, key, as_computed(view)), width="stretch")
+        take_parts(request, view, parts, (query, key), f"q[{query}] * head.k[{key}] * head.scale")
     alt = describe_pair(parts, query, key)
     st.plotly_chart(pair_figure(parts, query, key, width), width="content", key="neurons", alt=alt, config=CHART)
     n_keys = len(parts.keys)

@@ -53,6 +53,10 @@ def text(app) -> str:
     return " ".join(element.proto.body for element in app.get("html"))
 
 
+def downloads(app) -> list[str]:
+    return [element.proto.label for element in app.get("download_button")]
+
+
 def value_said(app) -> float:
     """What the arithmetic comes to."""
     last = re.findall("<dd>(.*?)</dd>", text(app))[-1].replace("−", "-")
@@ -298,3 +302,24 @@ def test_every_encoding_is_shown_as_it_acts(open_app, five, monkeypatch, model, 
     assert ("RoPE has turned them" in text(app)) == (model == "rope" and self_attention)
     assert (" + bias " in text(app)) == (model == "alibi" and self_attention)
     assert ("bias" in charts(app)[0]["layout"]["xaxis"]["ticktext"]) == (model == "alibi" and self_attention)
+
+
+@pytest.mark.parametrize(("view", "last"), [("Equation", "head.pattern[1, 3]"), ("Neurons", "head.q[1] * head.k[3]")])
+def test_files_and_code_of_the_view_are_made_when_they_are_asked_for(open_app, view, last):
+    app = opened(open_app, view, matrix="softmax", query="1 he", key="3 an")
+    assert not downloads(app)
+    app.session_state.take_view = True
+    app.run()
+    assert_plain(app)
+    code = next(code.value for code in app.code if "head_parts(" in code.value)
+    assert code.splitlines()[-1].startswith(last)
+    assert downloads(app) == (["NPZ"] if view == "Equation" else ["NPZ", "CSV"])
+
+
+def test_the_picture_of_lines_can_be_taken(open_app):
+    app = opened(open_app, "Lines", line_heads=["1", "2"])
+    app.session_state.take_view = True
+    app.run()
+    assert_plain(app)
+    assert any("view.pattern[0, 1]" in code.value for code in app.code)
+    assert downloads(app) == ["SVG"]
