@@ -1,7 +1,7 @@
 // Equation 1 as linked matrices: one canvas for all cells, plain elements for everything that has words or a theme.
 // Text only ever goes through textContent.
 
-const HEAD = 50, FOOT = 20, ROW = 22, TALL = 300; // pixels: above and below a matrix, a row at most, a matrix at most
+const HEAD = 50, FOOT = 20, ROW = 20, TALL = 240; // pixels: above and below a matrix, a row at most, a matrix at most
 const OPERATORS = ['·', '→', '+', '→', '·', '→'];
 const clamp = (value, low, high) => Math.min(Math.max(value, low), high);
 const same = (a, b) => String(a) === String(b);

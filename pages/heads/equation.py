@@ -27,14 +27,12 @@ def equation(request: Request, view: View, attention: Attention, width: int) -> 
         return
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         cell = choose_cell(parts)
-    with st.container(horizontal=True):
-        st.html(
-            '<div class="note">Each matrix is made from those on its left. Outlined is what belongs to the chosen '
-            f"cell. {_marks(parts)}{as_computed(view)}</div>",
-            width="stretch",
-        )
         shown = f"{SHOWN.get(cell.matrix, cell.matrix)}[{cell.row}, {cell.column}]"
         take_parts(request, view, parts, None, shown)
+    st.html(
+        '<div class="note">Each matrix is made from those on its left. Outlined is what belongs to the chosen cell. '
+        f"{_marks(parts)}{as_computed(view)}</div>"
+    )
     if message := too_long(parts):
         st.info(message)
     else:

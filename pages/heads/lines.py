@@ -33,12 +33,12 @@ def lines(request: Request, view: View, attention: Attention, width: int) -> Non
     except ValueError as error:
         st.info(str(error))
         return
-    with st.container(horizontal=True):
-        st.html(
-            '<div class="note">From a query on the left to the keys that it attends to. Click a word on the left for '
-            f"its lines alone, and more words to add theirs. {drawn.note}</div>",
-            width="stretch",
-        )
+    left, right = st.columns((3, 1), gap="small")
+    left.html(
+        '<div class="note">From a query on the left to the keys that it attends to. Click a word on the left for its '
+        f"lines alone, and more words to add theirs. {drawn.note}</div>"
+    )
+    with right:
         take_lines(request, view, drawn)
     step = about(request.model).get("step", 0)
     made = About(request.model, 0 if view.untrained else step, request.sentence, request.target, str(view.filters))

@@ -23,9 +23,8 @@ def neurons(request: Request, view: View, attention: Attention, width: int) -> N
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         query = choose_query(parts)
         key = choose_key(parts, query)
-    with st.container(horizontal=True):
-        st.html(pair_line(parts, query, key, as_computed(view)), width="stretch")
         take_parts(request, view, parts, (query, key), f"q[{query}] * head.k[{key}] * head.scale")
+    st.html(pair_line(parts, query, key, as_computed(view)))
     alt = describe_pair(parts, query, key)
     st.plotly_chart(pair_figure(parts, query, key, width), width="content", key="neurons", alt=alt, config=CHART)
     n_keys = len(parts.keys)
