@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from math import cos, isclose, sin, sqrt
+from math import cos, isclose, isfinite, isnan, sin, sqrt
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -79,7 +79,9 @@ def token(parts: "HeadParts", side: Literal["query", "key"], place: int) -> str:
 
 
 def number(value: float) -> str:
-    """Three decimals; two digits and a power of ten for what they would show as 0."""
+    """Three decimals; two digits and a power of ten for what they would show as 0; words for what is no number."""
+    if not isfinite(value):
+        return "not a number" if isnan(value) else "∞" if value > 0 else "−∞"
     if 0 < abs(value) < 0.0005:
         return scientific(value).replace("-", "−")
     return f"{value:.3f}".replace("-", "−") if round(value, 3) else "0"

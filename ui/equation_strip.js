@@ -84,14 +84,15 @@ function paint(canvas, view, place) {
   canvas.style.width = place.width + 'px';
   canvas.style.height = place.height + 'px';
   const context = canvas.getContext('2d'), tables = { signed: colours(view.signed), weights: colours(view.weights) };
-  const masked = hatch(context), mask = view.matrices[3].values;
+  const masked = hatch(context), mask = view.matrices[3].values, [broken] = colours(view.broken.slice(1));
   view.matrices.forEach((matrix, number) => {
     const [rows, columns] = matrix.shape, at = place.places[number];
     const small = new OffscreenCanvas(columns, rows), pen = small.getContext('2d');
     const image = pen.createImageData(columns, rows), cells = new Uint32Array(image.data.buffer);
     for (let i = 0; i < cells.length; i++) {
       const value = matrix.values[i];
-      if (matrix.palette === 'mask') cells[i] = value ? 0x59808080 : 0;
+      if (!Number.isFinite(value)) cells[i] = broken;
+      else if (matrix.palette === 'mask') cells[i] = value ? 0x59808080 : 0;
       else if (matrix.name === 'softmax' && !mask[i]) cells[i] = 0;
       else if (matrix.palette === 'weights') cells[i] = tables.weights[Math.round(clamp(value, 0, 1) * 254)];
       else cells[i] = tables.signed[Math.round((clamp(value / matrix.limit, -1, 1) + 1) * 127)];
@@ -114,6 +115,8 @@ function paint(canvas, view, place) {
 }
 
 const format = value => {
+  if (Number.isNaN(value)) return 'not a number';
+  if (!Number.isFinite(value)) return value > 0 ? '∞' : '−∞';
   if (value && Math.abs(value) < 0.0005) return value.toExponential(1).replaceAll('-', '−');
   const text = value.toFixed(3).replace('-', '−');
   return /[1-9]/.test(text) ? text : '0';
@@ -158,6 +161,11 @@ function legend(node, view) {
     return element('span', 'item', from, strip, to);
   };
   node.replaceChildren(bar(view.signed, 'lowest', 'highest; white is 0, each matrix to its ± below'), bar(view.weights, '0', '1 weight'));
+  if (view.matrices.some(matrix => matrix.values.some(value => !Number.isFinite(value)))) {
+    const box = element('span', 'hatch');
+    box.style.background = view.broken;
+    node.append(element('span', 'item', box, 'not a number'));
+  }
   if (view.matrices[3].values.some(value => !value)) node.append(element('span', 'item', element('span', 'hatch'), 'masked'));
 }
 

@@ -13,6 +13,7 @@ import numpy as np
 import streamlit as st
 from streamlit.components.v2 import component
 
+from transformer.analysis.palette import NOT_A_NUMBER
 from ui.equation_arithmetic import COLUMNS, MATRICES, ROWS, Cell, divided_by, matrices
 from ui.theme import DIFFERENCES, KIND_COLOURS, KIND_NAMES, WEIGHTS, lookup_table
 
@@ -90,7 +91,7 @@ def payload(parts: "HeadParts", selected: Cell) -> bytes:
             "columns": COLUMNS[name],
             "shape": matrix.shape,
             "palette": {"mask": "mask", "softmax": "weights"}.get(name, "signed"),
-            "limit": float(np.abs(matrix).max(initial=0)) or 1.0,
+            "limit": float(np.abs(matrix).max(initial=0, where=np.isfinite(matrix))) or 1.0,
         }
         for name, matrix in values.items()
     ]
@@ -102,6 +103,7 @@ def payload(parts: "HeadParts", selected: Cell) -> bytes:
         "keys": parts.keys.labels,
         "matrices": shown,
         "selected": [MATRICES.index(selected.matrix), selected.row, selected.column],
+        "broken": NOT_A_NUMBER,
         "signed": lookup_table(DIFFERENCES, 255).tobytes().hex(),
         "weights": lookup_table(WEIGHTS, 255).tobytes().hex(),
     }

@@ -37,8 +37,7 @@ def pair_figure(parts: "HeadParts", query: int, key: int, width: int = 640) -> "
         showlegend=False,
     )
     pixels = height - _TOP - _BOTTOM
-    both = float(max(np.abs(q).max(initial=0), np.abs(k).max(initial=0))) or 1.0
-    largest = float(np.abs(product).max(initial=0)) or 1.0
+    both, largest = max(_largest(q), _largest(k)), _largest(product)
     for row, (name, values, limit) in enumerate((("q", q, both), ("k", k, both), ("q∘k", product, largest)), start=1):
         above = 1 - (row - 1) * (_STRIPE + _BETWEEN) / pixels
         figure.add_heatmap(
@@ -103,6 +102,11 @@ def _running_sum(figure: "go.Figure", parts: "HeadParts", steps: np.ndarray, que
     )  # fmt: skip
 
 
+def _largest(values: np.ndarray) -> float:
+    """The largest size among numbers, 1 where there is none but 0."""
+    return float(np.abs(values).max(initial=0, where=np.isfinite(values))) or 1.0
+
+
 def kept_keys(parts: "HeadParts", query: int, key: int) -> np.ndarray:
     """The keys of a row that are drawn, in their order: all, or of many the chosen one and those of most weight."""
     n = len(parts.keys)
@@ -127,7 +131,7 @@ def row_figure(parts: "HeadParts", query: int, key: int, width: int = 640) -> "g
         height, width=width, margin={"l": _LEFT, "r": 12, "t": _TOP + 16, "b": 40, "autoexpand": False},
         showlegend=False, barmode="relative", bargap=0.25,
     )  # fmt: skip
-    limit = float(np.abs(terms).max(initial=0)) or 1.0
+    limit = _largest(terms)
     labels = [escape(shorten(parts.keys.labels[at], 11)) for at in kept]
     hover = [f"key {at} '\u2068{escape(shorten(parts.keys.labels[at]))}\u2069'" for at in kept]
     place = np.arange(len(kept))

@@ -145,7 +145,17 @@ def test_every_value_is_what_the_matrix_holds(matrix):
 
 @pytest.mark.parametrize(
     ("value", "said"),
-    [(0, "0"), (-0.0, "0"), (1.23456, "1.235"), (-0.5, "−0.500"), (4.04e-5, "4.0 · 10⁻⁵"), (-4e-5, "−4.0 · 10⁻⁵")],
+    [
+        (0, "0"),
+        (-0.0, "0"),
+        (1.23456, "1.235"),
+        (-0.5, "−0.500"),
+        (4.04e-5, "4.0 · 10⁻⁵"),
+        (-4e-5, "−4.0 · 10⁻⁵"),
+        (float("nan"), "not a number"),
+        (float("inf"), "∞"),
+        (-float("inf"), "−∞"),
+    ],
 )
 def test_numbers_have_three_decimals_or_a_power_of_ten(value, said):
     assert number(value) == said

@@ -86,3 +86,12 @@ def test_more_tokens_than_can_be_pointed_at_get_a_sentence(n_keys, said):
 def test_text_travels_as_it_is(text):
     header, _ = unpack(one_head(keys=tokens("a", text, "b")))
     assert header["keys"] == ["a", text, "b"]
+
+
+def test_what_is_no_number_spoils_no_scale_and_has_its_own_colour():
+    broken = Q.copy()
+    broken[0, 0], broken[1, 1] = np.nan, -np.inf
+    header, found = unpack(one_head(q=broken))
+    assert header["matrices"][0]["limit"] == 4
+    assert header["broken"] == "#e5484d"
+    assert np.isnan(found["Q"][0, 0])

@@ -100,3 +100,10 @@ def test_a_head_of_zeros_has_a_picture(zeros):
     flat = one_head(q=zeros, scores=np.zeros((2, 3), np.float32))
     assert pair_figure(flat, 0, 0).data[0].zmax > 0
     assert len(row_figure(flat, 0, 0).data) == 3
+
+
+def test_what_is_no_number_spoils_no_scale():
+    broken = np.array([[np.nan, 2, 0, -1], [0, 0, 4, 0]], np.float32)
+    parts = one_head(q=broken, scores=np.array([[np.nan] * 3, [2, 0, 0]], np.float32))
+    assert pair_figure(parts, 0, 1).data[0].zmax == 2
+    assert row_figure(parts, 0, 1).data[0].zmax == 1.5
