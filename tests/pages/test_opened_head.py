@@ -2,11 +2,13 @@
 
 import json
 import re
+import shutil
 import struct
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import torch
 
 from pages.heads.equation import pick
 from pages.heads.lines import toggle
@@ -14,6 +16,8 @@ from pages.heads.pair import strongest_key, strongest_query
 from tests import hostile
 from tests.pages.five import make_five
 from tests.ui.samples import tokens
+from transformer import load_checkpoint
+from transformer.weights import named_weights, save_weights
 from ui.equation_arithmetic import Cell
 
 VIEWS = ("Lines", "Neurons", "Equation")
@@ -323,3 +327,29 @@ def test_the_picture_of_lines_can_be_taken(open_app):
     assert_plain(app)
     assert any("view.pattern[0, 1]" in code.value for code in app.code)
     assert downloads(app) == ["SVG"]
+
+
+@pytest.fixture(scope="module")
+def broken(checkpoints, tmp_path_factory):
+    """A folder with "broken", whose encoder has a number in layer 1 that is none."""
+    folder = tmp_path_factory.mktemp("broken")
+    shutil.copytree(checkpoints / "sentences", folder / "broken")
+    model = load_checkpoint(folder / "broken").model
+    with torch.no_grad():
+        model.encoder[1].attention.query.weight[0, 0] = float("nan")
+    save_weights(named_weights(model), folder / "broken" / "model.safetensors")
+    return folder
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_weights_that_are_no_numbers_are_said_to_be_none(open_app, broken, monkeypatch, view):
+    app = opened(open_app, view, layer="1")
+    monkeypatch.setenv("ROUNDTABLE_CHECKPOINTS", str(broken))
+    app.run()
+    app.selectbox(key="model").set_value("broken").run()
+    assert not app.exception
+    if view == "Lines":
+        assert picture(app)["svg"].count("<line ") <= 2, "those of the legend"
+        assert "are not numbers and have no line" in picture(app)["svg"]
+    else:
+        assert "not a number" in text(app)
