@@ -105,8 +105,9 @@ def _scale(shown: Map) -> dict[str, Any]:
 
 def _axis(labels: Sequence[str], title: str, cell: float) -> dict[str, Any]:
     places = list(range(0, len(labels), max(1, int(np.ceil(_SMALLEST_STEP / cell)))))
+    fits = _LETTER * len(title) < cell * len(labels)
     return {
-        "title": {"text": title, "standoff": 12},
+        "title": {"text": title if fits else title.split(":")[0], "standoff": 12},
         "tickmode": "array",
         "tickvals": places,
         "ticktext": [escape(labels[place]) for place in places],

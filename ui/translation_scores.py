@@ -5,6 +5,7 @@ from math import exp
 from typing import TYPE_CHECKING
 
 from transformer.analysis.markup import escape, isolated, tag
+from ui.numbers import scientific
 from ui.theme import KIND_COLOURS
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ def verdict(first: str, second: str, one: "TargetScore", other: "TargetScore") -
     if abs(gap) < 0.005:
         return f"The model finds {first} and {second} equally likely."
     likelier, than, gap = (first, second, gap) if gap > 0 else (second, first, -gap)
-    times = f"{exp(gap):,.1f}" if gap < 5 else f"{exp(gap):,.0f}" if gap < 14 else f"e^{gap:.0f}"
+    times = f"{exp(gap):,.1f}" if gap < 5 else f"{exp(gap):,.0f}" if gap < 14 else scientific(exp(min(gap, 700)))
     per_token = sorted((one.mean, other.mean), reverse=True)
     better = first if one.mean >= other.mean else second
     return (

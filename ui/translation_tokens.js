@@ -47,6 +47,7 @@ function card(token, view, act) {
 export default function ({ data, parentElement, setTriggerValue }) {
   const list = parentElement.querySelector('.tokens'), note = parentElement.querySelector('.note');
   list.style.setProperty('--cross', data.colour);
+  list.style.setProperty('--least', data.tokens.length < 10 ? '96px' : data.tokens.length < 13 ? '78px' : '62px');
   note.textContent = data.note;
   note.hidden = !data.note;
   const focused = list.getRootNode().activeElement?.closest?.('.token')?.dataset.position;

@@ -32,7 +32,7 @@ LINKS: dict[str, Direction] = {
 """What is offered, and what word_links calls it."""
 ROWS = {"written": "that write it", "read": "that read it"}
 PREFIX = "alignment "
-CHART, MAP_WIDTH = {"displaylogo": False}, 560
+CHART, MAP_WIDTH, WIDE = {"displaylogo": False}, 560, 1040
 
 
 @dataclass(frozen=True)
@@ -54,18 +54,15 @@ def alignment(view: View) -> None:
     if not shown.weights.size:
         st.info("There are no words to align: the translation or the sentence is nothing but special tokens.")
         return
-    left, right = st.columns((5, 6), gap="medium")
-    with left:
-        _lines(shown)
-    with right:
-        titles = "query: target word", "key: source word"
-        drawn = Map(
-            shown.weights, shown.targets, shown.sources, *titles, "weight", marked={(t, s) for s, t in shown.links}
-        )
-        st.plotly_chart(
-            map_figure(drawn, MAP_WIDTH), width="content", key="alignment_map", alt=describe_map(drawn), config=CHART
-        )
-        st.caption("A frame is a link. What a word gives to `<s>` and `</s>` is left out, so rows sum to less than 1.")
+    if max(shown.weights.shape) > MOST_WORDS:
+        st.caption(f"Lines are drawn for up to {MOST_WORDS} words on a side; the matrix has them all.")
+        _matrix(shown, WIDE)
+    else:
+        left, right = st.columns((5, 6), gap="medium")
+        with left:
+            _lines(shown)
+        with right:
+            _matrix(shown, MAP_WIDTH)
     st.html(said_scores(*measured[0], how) if measured else _unmeasured(view))
     show_code(alignment_code(view, how))
     downloads(view, {"links": lambda: link_rows(shown), "weights": lambda: weight_rows(shown)})
@@ -112,10 +109,16 @@ def aligned(cross: Attention, how: AlignBy) -> Alignment:
     return Alignment(words.queries.labels, words.keys.labels, weights, links)
 
 
+def _matrix(shown: Alignment, width: int) -> None:
+    linked = {(target, source) for source, target in shown.links}
+    titles = "query: target word", "key: source word"
+    drawn = Map(shown.weights, shown.targets, shown.sources, *titles, "weight", marked=linked)
+    figure, alt = map_figure(drawn, width), describe_map(drawn)
+    st.plotly_chart(figure, width="content", key="alignment_map", alt=alt, config=CHART)
+    st.caption("A frame is a link. What a word gives to `<s>` and `</s>` is left out, so rows sum to less than 1.")
+
+
 def _lines(shown: Alignment) -> None:
-    if max(shown.weights.shape) > MOST_WORDS:
-        st.info(f"Lines are drawn for up to {MOST_WORDS} words on a side; the matrix shows all.")
-        return
     largest = max((float(shown.weights[target, source]) for source, target in shown.links), default=1.0) or 1.0
     lines = []
     for source, target in sorted(shown.links):

@@ -10,15 +10,16 @@ PARAMETER = "prefix"
 _STATE = "translation_prefix"
 
 
-def forced_prefix(request: Request, n_pieces: int) -> tuple[tuple[int, ...], str]:
+def forced_prefix(request: Request, n_pieces: int, longest: int) -> tuple[tuple[int, ...], str]:
     """The ids that decoding begins with, and what was wrong with those in the link, if anything.
 
-    They belong to one model and sentence: with another they are dropped.
+    They belong to one model and sentence: with another they are dropped. n_pieces: in the vocabulary. longest: the most
+    ids that the model takes.
     """
     of = (request.model, request.sentence)
     state, problem = st.session_state.get(_STATE), ""
     if state is None:
-        ids, problem = parse(st.query_params.get(PARAMETER, ""), n_pieces)
+        ids, problem = parse(st.query_params.get(PARAMETER, ""), n_pieces, longest)
         state = {"of": of, "history": [()] if ids else [], "ids": ids}
     elif state["of"] != of:
         state = {"of": of, "history": [], "ids": ()}
@@ -27,11 +28,13 @@ def forced_prefix(request: Request, n_pieces: int) -> tuple[tuple[int, ...], str
     return state["ids"], problem
 
 
-def parse(text: str, n_pieces: int) -> tuple[tuple[int, ...], str]:
+def parse(text: str, n_pieces: int, longest: int) -> tuple[tuple[int, ...], str]:
     """Ids such as "17-230" and no problem, or no ids and a sentence that says what is wrong."""
     from transformer.text.tokenizer import EOS
 
     parts = text.split("-") if text else []
+    if len(parts) > longest:
+        return (), f"The link's {PARAMETER} was ignored: it has {len(parts):,} pieces; allowed are {longest:,}."
     for part in parts:
         if not (part.isascii() and part.isdecimal() and len(part) < 10 and EOS < int(part) < n_pieces):
             return (), (

@@ -16,7 +16,7 @@ from ui.state import load
 if TYPE_CHECKING:
     from transformer.decoding.record import Record
 
-WIDEST_BEAM = 10
+WIDEST_BEAM, LONGEST_PREFIX = 10, 1_000
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,9 @@ class View:
 def controls(request: Request) -> View:
     """Draw the controls and the translation. Raises ValueError, in one sentence, for what the model cannot take."""
     checkpoint = load(request.model)
-    prefix, problem = forced.forced_prefix(request, len(checkpoint.tokenizer))
+    config = checkpoint.config.model
+    longest = config.max_length - 1 if config.positions == "learned" else LONGEST_PREFIX
+    prefix, problem = forced.forced_prefix(request, len(checkpoint.tokenizer), longest)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium", key="controls"):
         beam = st.slider(
             "Beam size (1 is greedy)", 1, WIDEST_BEAM, 4, key="beam", bind="query-params", width=190,

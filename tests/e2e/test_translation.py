@@ -15,6 +15,7 @@ pytestmark = pytest.mark.e2e
 expect.set_options(timeout=20_000)
 
 SENTENCE = "The animal was tired."
+DRAWN = {"Alignment": ".heatmaplayer image", "Without a word": ".heatmaplayer image", "Compare": ".score-card"}
 
 
 def open_page(page: Page, server: Server, **parameters: str) -> None:
@@ -160,6 +161,8 @@ def test_every_tab_in_both_themes(server, new_page, scheme):
     page = new_page(color_scheme=scheme)
     for tab in ("Alignment", "Without a word", "Compare"):
         open_page(page, server, translation_tab=tab, target="Das Tier war müde.", second_target="Ein Tier schlief.")
+        page.locator(DRAWN[tab]).first.wait_for(state="attached")
+        settle(page)
         ink = page.locator("h1").evaluate("heading => getComputedStyle(heading).color")
         assert (sum(map(int, re.findall(r"\d+", ink)[:3])) > 384) == (scheme == "dark")
         screenshot(page, f"translation-{tab.replace(' ', '-').lower()}-{scheme}")

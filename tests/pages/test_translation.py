@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.translating import as_code, export, forced
+from pages.translating import as_code, decoding, export, forced, panels
 from pages.translating.alignment import aligned, gold_scores, said_scores
 from pages.translating.layers import AlignBy
 from pages.translating.view import View
@@ -19,6 +19,7 @@ from tests import hostile
 from transformer import load_checkpoint
 from transformer.analysis.alignment import word_links, word_weights
 from transformer.decoding.record import record_search
+from transformer.decoding.score import score_target
 from ui.sidebar import Request
 
 TABS = ("Decoding", "Alignment", "Without a word", "Compare")
@@ -169,11 +170,12 @@ def test_nonsense_in_the_address_is_left_out_and_a_prefix_is_said_to_be(open_pag
 @pytest.mark.parametrize(
     ("text", "ids"),
     [("", ()), ("17", (17,)), ("17-4-9", (17, 4, 9)), ("3", None), ("17--4", None), ("10", None), ("-1", None),
-     ("１７", None), ("1" * 5000, None), ("4.5", None)],
+     ("17-18-19-20", None), ("１７", None), ("1" * 5000, None), ("4.5", None)],
 )  # fmt: skip
 def test_a_prefix_in_a_link_is_ids_of_pieces(text, ids):
-    assert forced.parse(text, 10 if text == "10" else 100)[0] == (ids or ())
-    assert bool(forced.parse(text, 10 if text == "10" else 100)[1]) == (ids is None)
+    found, problem = forced.parse(text, 10 if text == "10" else 100, 3)
+    assert found == (ids or ())
+    assert problem.startswith("The link's prefix was ignored: it h") == (ids is None)
 
 
 def test_alignment_is_that_of_the_attention_and_says_how_good_it_is(open_page):
@@ -284,6 +286,27 @@ def test_markup_stays_text_on_every_tab(open_page, tab):
     assert_plain(app)
     assert_only_our_markup(app)
     assert not app.warning
+
+
+@pytest.mark.parametrize("place_and_rank", [(99, 0), (0, 99)])
+def test_a_pick_that_the_page_does_not_offer_is_ignored(place_and_rank, monkeypatch):
+    view = a_view(beam=1)
+    scored = score_target(load_checkpoint(SHIPPED).model, view.record.source, view.hypothesis.tokens)
+    monkeypatch.setattr(forced, "go_on_from", lambda prefix: pytest.fail("it went on"))
+    decoding._pick(view, scored, *place_and_rank)
+    end = scored.alternatives[-1].index(3)
+    decoding._pick(view, scored, len(scored.tokens) - 1, end)
+
+
+def test_of_very_many_tokens_those_around_the_step_and_with_the_largest_weights_are_drawn():
+    weights = np.zeros(200)
+    weights[[5, 150, 7]] = 0.5, 0.3, 0.2
+    targets, sources = panels.drawn_tokens(weights, 100, 120)
+    assert (len(targets), len(sources)) == (panels.FEW, panels.FEW)
+    assert 100 in targets
+    assert {5, 7, 150} <= set(sources)
+    assert sources == sorted(sources)
+    assert panels.drawn_tokens(weights[:9], 2, 4) == ([0, 1, 2, 3], list(range(9)))
 
 
 def a_view(sentence: str = "The dog sees her.", target: str | None = None, **options) -> View:

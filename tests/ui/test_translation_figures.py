@@ -204,8 +204,9 @@ def test_a_verdict_says_how_many_times_as_likely():
     )
     assert "Per token, the second comes first: −1.000 against −1.250 nats." in said
     assert verdict("one", "two", likely, likely) == "The model finds one and two equally likely."
-    far = TargetScore((A,), (-300.0,), (0.0,), ((),), ((),))
-    assert "e^299 times" in verdict("one", "two", likely, far)
+    far = TargetScore((A,), (-24.0,), (0.0,), ((),), ((),))
+    assert "9.7 · 10⁹ times" in verdict("one", "two", likely, far)
+    assert "times as likely" in verdict("one", "two", likely, TargetScore((A,), (-9e5,), (0.0,), ((),), ((),)))
 
 
 @pytest.mark.parametrize("text", hostile.PARAMETERS)
