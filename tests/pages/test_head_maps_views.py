@@ -1,5 +1,6 @@
 """Head maps beyond its first look: filters, the twin, summaries, two sentences, the table, BertViz, links, files."""
 
+import shutil
 import subprocess
 import sys
 
@@ -11,7 +12,7 @@ from tests.conftest import ROOT
 from tests.pages.pictures import assert_plain, grid, grids, opened, pixels, text
 from transformer import load_checkpoint
 from transformer.analysis.filters import Filters
-from ui.head_grid import FULL
+from ui.head_grid import BROKEN, FULL
 
 SENTENCE, TARGET = "The animal was tired.", "Das Tier war müde."
 
@@ -288,3 +289,40 @@ def test_making_rows_sum_to_1_waits_for_hiding(open_app):
     assert_plain(app)
     assert "divided" not in text(app)
     assert app.toggle(key="renormalize").disabled
+
+
+@pytest.fixture
+def broken(checkpoints, tmp_path, monkeypatch):
+    """A checkpoint whose last encoder layer has one weight that is no number, as after a run that diverged."""
+    from safetensors.torch import load_file, save_file
+
+    folder = tmp_path / "broken"
+    shutil.copytree(checkpoints / "sentences", folder)
+    weights = load_file(folder / "model.safetensors")
+    name = next(name for name in sorted(weights) if name.startswith("encoder.1") and "query.weight" in name)
+    weights[name][0, 0] = float("nan")  # of head 0
+    save_file(weights, folder / "model.safetensors")
+    monkeypatch.setenv("ROUNDTABLE_CHECKPOINTS", str(tmp_path))
+
+
+@pytest.mark.parametrize("shown", ["Heads", "Table", "BertViz", "Two sentences"])
+def test_weights_that_are_no_numbers_are_flagged_in_every_tab(open_app, broken, shown):
+    app = open_app(model="broken", sentence=SENTENCE, target=TARGET, shown=shown, layer="1")
+    assert_plain(app)
+    said = text(app) + " ".join(info.value for info in app.info)
+    assert "NaN" in said
+    if shown == "Heads":
+        assert grid(app)["broken"]
+        marked = pixels(app) == BROKEN
+        assert marked[1, 0].all()
+        assert not marked[0].any()
+    if shown == "Table":
+        assert "not a number" in app.dataframe[0].value.to_numpy()
+
+
+def test_a_model_that_cannot_translate_says_why_and_shows_its_encoder(open_app, broken):
+    app = open_app(model="broken", sentence=SENTENCE)
+    assert_plain(app)
+    assert len(app.warning) == 1
+    assert "broken has weights that are not numbers (NaN)" in app.warning[0].value
+    assert grid(app)["broken"]
