@@ -18,6 +18,7 @@ page = st.navigation(
         st.Page("pages/head_maps.py", title="Head maps", url_path="start", default=True),
         st.Page("pages/translation.py", title="Translation"),
         st.Page("pages/positional_encodings.py", title="Positional encodings"),
+        st.Page("pages/ablations.py", title="Ablations"),
         st.Page("pages/training.py", title="Training"),
         st.Page("pages/model_card.py", title="Model card"),
         # The default page answers at / alone; a link to /head_maps works too, as one to every other page does.

@@ -1,0 +1,51 @@
+"""Ablations: models that differ in one thing each, on numbers and on heads."""
+
+import streamlit as st
+
+from pages.ablating.beside import beside
+from pages.ablating.minute import minute
+from pages.ablating.table import table
+from ui.sidebar import Request
+from ui.state import show_page
+
+TABS = ("Table 3", "In a minute", "Side by side")
+
+
+def show() -> None:
+    request: Request | None = st.session_state.request
+    with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
+        st.title("Ablations", anchor=False, width="content")
+        with st.popover("What am I looking at?", type="tertiary", width="content"):
+            explain()
+    st.markdown(
+        "**Change one thing, train again, and see what it was good for.** Blue is what our own small models say, the "
+        "diamond what the paper’s say."
+    )
+    tabs = st.tabs(TABS, key="ablation", bind="query-params")
+    for tab, draw in zip(tabs, (table, minute, lambda: beside(request)), strict=True):
+        if tab.open:
+            with tab:
+                draw()
+
+
+def explain() -> None:
+    st.markdown(
+        r"""
+Table 3 of [the paper](https://arxiv.org/abs/1706.03762) changes its base model in one thing at a time: **A** the
+number of heads, **B** the width of the keys, **C** depth and width, **D** dropout and label smoothing, **E** learned
+positions. This page does the same with a model that trains in minutes, and adds what the paper says without an
+ablation: the scale $1/\sqrt{d_k}$ of the scores, the warmup, the place of the normalization, attention itself.
+
+- **Δ** is a variant's value less that of what it is measured against, the base where nothing else is said.
+- Another seed changes a score too. A difference counts only if it is larger than the **spread** of the base's seeds.
+- **holds**: ours and the paper's point the same way. **does not hold**: they point apart. **cannot tell**: ours is
+  within the spread, or the paper's within its own rounding.
+- *divided* rows start with $W_Q / \sqrt{d_k}$: unscaled scores that are the scaled ones at step 0. What is left of a
+  difference is then not a matter of how it began.
+- Side by side compares two models head by head. The **Jensen–Shannon divergence** of two patterns is 0 where they
+  attend alike and ln 2 ≈ 0.69 where no query of theirs shares a key.
+"""
+    )
+
+
+show_page(show)

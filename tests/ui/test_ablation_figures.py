@@ -1,0 +1,48 @@
+"""Figures of ablations: what stands where, and that nothing written by others is read as HTML."""
+
+import numpy as np
+
+from tests.ablations.results import result
+from tests.analysis.hand_made import asymmetric
+from transformer.ablations.verdicts import comparisons
+from ui.ablation_figures import cost_figure, curve_figure, dot_figure
+from ui.compare_figures import apart_figure, difference_figure
+
+BASE = [result("base", 10.0, 20.0, 1), result("base", 10.2, 20.4, 2)]
+
+
+def test_dots_stand_at_the_differences_and_the_band_is_the_seeds_spread():
+    results = [*BASE, result("A-h1", 11.1, 19.2), result("pre", None)]
+    figure = dot_figure({metric: comparisons(results, metric) for metric in ("perplexity", "bleu")})
+    paper, ours, bleu_paper, bleu = figure.data
+    assert paper.x[0] == 0.37
+    assert bleu_paper.x[0] == -0.9
+    assert np.allclose([ours.x[0], bleu.x[0]], [1.0, -1.0])
+    band = figure.layout.shapes[0]
+    assert np.allclose([band.x0, band.x1], [-0.2, 0.2])
+    assert ours.marker.symbol == ("circle", "triangle-right"), "a diverged variant lies off the scale"
+    assert bleu.marker.symbol == ("circle", "triangle-left")
+    assert ours.x[1] <= figure.layout.xaxis.range[1]
+    assert ours.text[1] == "pre: diverged"
+
+
+def test_what_lies_inside_the_band_is_pale():
+    figure = dot_figure({"perplexity": comparisons([*BASE, result("A-h1", 10.2)], "perplexity")})
+    assert figure.data[1].marker.opacity == (0.45,)
+    assert figure.data[1].text[0].endswith("within what another seed makes")
+
+
+def test_curves_and_costs_have_a_name_for_every_line():
+    assert [trace.name for trace in curve_figure({"base, seed 1": ([1, 2], [3.0, 2.0])}).data] == ["base, seed 1"]
+    figure = cost_figure([*BASE, result("pre", None)], "tokens_per_second")
+    assert [trace.name for trace in figure.data] == ["base"], "what diverged has no quality to show"
+
+
+def test_a_difference_is_white_at_0_and_empty_where_masked():
+    attention = asymmetric()
+    difference = attention.pattern[1, 0] - attention.pattern[0, 0]
+    heat_map = difference_figure(attention, difference).data[0]
+    assert (heat_map.zmin, heat_map.zmid, heat_map.zmax) == (-1, 0, 1)
+    assert (np.isnan(np.array(heat_map.z, float)) == ~attention.mask).all()
+    figure = apart_figure(np.array([[0.0, np.log(2)]]), attention)
+    assert figure.data[0].zmax == np.log(2)

@@ -1,0 +1,157 @@
+"""Figures of our own ablations: differences from the base beside the paper's, curves, cost, and tasks of a minute."""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from transformer.ablations.results import MinuteResult, Result
+from transformer.ablations.variants import GROUPS
+from transformer.ablations.verdicts import Comparison, Metric
+from ui.encoding_theme import ENCODING_COLOURS, NEUTRAL
+from ui.figure_parts import BAND, domains, empty_figure, note
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
+
+OURS, PAPERS = ENCODING_COLOURS["sinusoidal"], NEUTRAL
+SERIES = (*ENCODING_COLOURS.values(), NEUTRAL)
+"""Lines of one plot, in order: colours that are far apart for every eye."""
+_DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
+_TITLES = {
+    "perplexity": "← better    Δ perplexity    worse →",
+    "bleu": "← worse    Δ BLEU    better →",
+}
+_ROW = 24
+
+
+def dot_figure(sides: Mapping[Metric, Sequence[Comparison]]) -> "go.Figure":
+    """Every variant a row: our difference from what it is measured against, and the paper's, for each metric.
+
+    The grey band is what another seed of the base makes; what lies inside says nothing. A diverged variant stands at
+    the edge, as an arrow.
+    """
+    names = [one.name for one in next(iter(sides.values()))]
+    figure = empty_figure(
+        90 + _ROW * len(names), margin={"l": 8, "r": 8, "t": 44, "b": 48}, hovermode="closest", barmode="overlay"
+    )
+    rows = list(range(len(names)))
+    for number, ((metric, found), place) in enumerate(zip(sides.items(), domains(len(sides), 0.04), strict=True), 1):
+        axes = {"xaxis": f"x{number}", "yaxis": "y"}
+        limit = _limit(found)
+        spread = next((one.spread for one in found if one.spread is not None), None)
+        if spread is not None:
+            figure.add_shape(
+                x0=-spread, x1=spread, y0=-0.5, y1=len(names) - 0.5, xref=f"x{number}", yref="y", fillcolor=BAND,
+                line_width=0, layer="below",
+            )  # fmt: skip
+        figure.add_scatter(
+            x=[one.paper_delta for one in found], y=rows, mode="markers", name="the paper’s, at its own size",
+            marker={"symbol": "diamond-open", "size": 10, "color": PAPERS, "line": {"width": 2}},
+            showlegend=number == 1, legendgroup="paper", text=names,
+            hovertemplate="%{text}: the paper’s %{x:+.2f}<extra></extra>", **axes,
+        )  # fmt: skip
+        figure.add_scatter(
+            x=[max(-limit, min(limit, one.delta)) for one in found], y=rows, mode="markers", name="ours",
+            marker={
+                "size": 10, "color": OURS, "opacity": [1.0 if one.exceeds_spread else 0.45 for one in found],
+                "symbol": [_symbol(one) for one in found],
+            },
+            showlegend=number == 1, legendgroup="ours",
+            text=[_told(one) for one in found], hovertemplate="%{text}<extra></extra>", **axes,
+        )  # fmt: skip
+        figure.update_layout(
+            {
+                f"xaxis{number}": {
+                    "domain": place, "title": _TITLES[metric], "zeroline": True, "zerolinewidth": 1,
+                    "range": [-1.08 * limit, 1.08 * limit], "anchor": "y",
+                }
+            }
+        )  # fmt: skip
+    figure.update_yaxes(
+        tickvals=rows, ticktext=names, range=[len(names) - 0.5, -0.5], showgrid=True, zeroline=False, automargin=True
+    )
+    return figure
+
+
+def _limit(found: Sequence[Comparison]) -> float:
+    """The largest difference that is no divergence, ours or the paper's; the axis ends a little beyond it."""
+    sizes = [abs(one.delta) for one in found if math.isfinite(one.delta)]
+    sizes += [abs(one.paper_delta) for one in found if one.paper_delta is not None]
+    return 1.05 * max([*sizes, 0.1])
+
+
+def _symbol(one: Comparison) -> str:
+    if math.isfinite(one.delta):
+        return "circle"
+    return "triangle-right" if one.delta > 0 else "triangle-left"
+
+
+def _told(one: Comparison) -> str:
+    if one.ours is None:
+        return f"{one.name}: diverged"
+    digits = 2 if one.metric == "perplexity" else 1
+    within = "" if one.exceeds_spread else "; within what another seed makes"
+    return f"{one.name}: {one.ours:.{digits}f}, {one.delta:+.{digits}f} against {one.against}{within}"
+
+
+def curve_figure(curves: Mapping[str, tuple[Sequence[int], Sequence[float]]]) -> "go.Figure":
+    """Validation loss over steps, a line a model; the scale is logarithmic, for the end is what matters."""
+    figure = empty_figure(380, hovermode="x unified")
+    for number, (name, (steps, losses)) in enumerate(curves.items()):
+        figure.add_scatter(
+            x=list(steps), y=list(losses), mode="lines", name=name, hovertemplate="%{y:.3f}",
+            line={"color": SERIES[number % 6], "dash": _DASHES[(number // 6 + number) % 6], "width": 2},
+        )  # fmt: skip
+    return figure.update_layout(
+        xaxis={"title": "optimizer steps"},
+        yaxis={"title": "validation loss, nats a token (log)", "type": "log", "zeroline": False},
+    )
+
+
+def cost_figure(results: Sequence[Result], by: str) -> "go.Figure":
+    """Perplexity of every model over its parameters, or over its speed; a colour a row of the table.
+
+    by: parameters or tokens_per_second.
+    """
+    figure = empty_figure(400, hovermode="closest", margin={"l": 8, "r": 8, "t": 56, "b": 8})
+    for number, group in enumerate(GROUPS):
+        own = [one for one in results if one.group == group and one.perplexity is not None]
+        own = [one for one in own if getattr(one, by) is not None]
+        if own:
+            figure.add_scatter(
+                x=[getattr(one, by) for one in own], y=[one.perplexity for one in own], mode="markers", name=group,
+                text=[f"{one.name}, seed {one.seed}" for one in own],
+                hovertemplate="%{text}: %{x:,.0f}, perplexity %{y:.2f}<extra></extra>",
+                marker={"size": 10, "color": SERIES[number % 6], "symbol": ("circle", "diamond")[number // 6]},
+            )  # fmt: skip
+    titles = {"parameters": "parameters (log)", "tokens_per_second": "target tokens a second while training"}
+    return figure.update_layout(
+        xaxis={"title": titles[by], "type": "log" if by == "parameters" else "linear", "zeroline": False},
+        yaxis={"title": "perplexity", "zeroline": False},
+    )
+
+
+def distance_figure(results: Sequence[MinuteResult], names: Mapping[str, str]) -> "go.Figure":
+    """Share of letters recalled over their distance from the end, a line a model, bars from worst to best seed."""
+    figure = empty_figure(400, hovermode="x unified")
+    for number, name in enumerate(dict.fromkeys(one.name for one in results)):
+        own = [one for one in results if one.name == name and one.generated is not None]
+        distances = sorted({one.distance for one in own if one.distance is not None})
+        seeds = [[one.generated or 0.0 for one in own if one.distance == far] for far in distances]
+        means = [sum(values) / len(values) for values in seeds]
+        bars = {
+            "type": "data", "symmetric": False, "thickness": 1.5, "width": 4,
+            "array": [max(values) - mean for values, mean in zip(seeds, means, strict=True)],
+            "arrayminus": [mean - min(values) for values, mean in zip(seeds, means, strict=True)],
+        }  # fmt: skip
+        figure.add_scatter(
+            x=distances, y=means, mode="lines+markers", name=names.get(name, name), error_y=bars,
+            line={"color": SERIES[number % 6], "dash": _DASHES[number % 6], "width": 2.5}, marker={"size": 8},
+            hovertemplate="%{y:.0%}",
+        )  # fmt: skip
+    figure.add_hline(y=0.1, line={"color": NEUTRAL, "width": 1, "dash": "dot"})
+    note(figure, "by chance", x=0, xref="paper", xanchor="left", y=0.1, yanchor="bottom")
+    return figure.update_layout(
+        xaxis={"title": "places from the end at which the letter stands", "tickvals": list(range(5, 51, 5))},
+        yaxis={"title": "share right", "tickformat": ".0%", "range": [-0.03, 1.08], "zeroline": False},
+    )
