@@ -22,8 +22,8 @@ OWN = "my own text"
 NUMBERS = {
     "n_heads": "Heads, n_heads",
     "d_model": "Width, d_model",
-    "d_k": "Width of a head's queries and keys, d_k",
-    "d_v": "Width of a head's values, d_v",
+    "d_k": "Query and key width, d_k",
+    "d_v": "Value width, d_v",
     "n_encoder_layers": "Encoder layers",
     "n_decoder_layers": "Decoder layers",
     "d_ff": "Feed-forward width, d_ff",

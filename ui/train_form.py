@@ -57,7 +57,8 @@ def train_form(sentence: str, example: str) -> None:
             _show_size(size)
             refused = refusal(size, request.train.keep)
         except ValueError as error:
-            request, refused = None, str(error)
+            # A person at a form knows its fields, not the classes that check them.
+            request, refused = None, str(error).removeprefix("ModelConfig.").removeprefix("TrainConfig.")
         if refused:
             st.warning(plain(refused))
         allowed = request is not None and not refused

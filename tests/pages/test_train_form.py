@@ -118,7 +118,7 @@ def test_a_shape_that_cannot_be_is_refused_at_once(form, key, value, sentence):
     app = form()
     app.number_input(key=key).set_value(value).run()
     assert len(warnings(app)) == 1
-    assert sentence in warnings(app)[0]
+    assert warnings(app)[0].startswith(sentence)
     assert app.button(key="train").disabled
 
 
