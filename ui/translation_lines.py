@@ -61,7 +61,7 @@ def lines_svg(
     ]  # fmt: skip
     for place, label in enumerate(shown[0]):
         bold = 700 if place == current else None
-        parts.append(_word(label, targets[place], left - 8, place, "end", 0.3 if place in pale else None, bold))
+        parts.append(_word(label, targets[place], left - 8, place, "end", 0.6 if place in pale else None, bold))
     for place, label in enumerate(shown[1]):
         parts.append(_word(label, sources[place], right + 8, place, None, None, None))
         if numbers:

@@ -8,6 +8,7 @@ _CSS = """
 :host, .picture { font-family: var(--st-font); color: var(--st-text-color); }
 .picture { overflow-x: auto; }
 svg { display: block; font-family: inherit; }
+.beam-tree { min-width: 760px; }
 """
 
 _component = component(

@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 MOST_STEPS = 16
 """Columns that are drawn; of a longer search those around the current step."""
 
+PALE = 0.62
+"""Opacity of what is still to come; fainter text would be hard to read."""
+
 _ROW, _TOP, _LEFT, _BOX = 30, 30, 8, 22  # pixels
 _LETTER = 7.0
 
@@ -39,7 +42,7 @@ def tree_svg(record: "Record", path: Sequence[int], position: int, name: Callabl
             index = first + column
             on_path = index < len(path) and path[index] == place
             from_path = index > 0 and index - 1 < len(path) and path[index - 1] == beam.parent
-            pale = 0.35 if step.position > position else 1.0
+            pale = PALE if step.position > position else 1.0
             if column:
                 parts.append(_line(column, beam.parent, place, pitch, on_path and from_path, pale))
             parts.append(_node(record, step, column, place, pitch, on_path, pale, name))
@@ -59,11 +62,11 @@ def describe_tree(record: "Record", name: Callable[[int], str]) -> str:
 
 
 def _column_title(column: int, step: "Step", pitch: float, current: bool) -> str:
-    ink, weight, opacity = (KIND_COLOURS["cross"], 700, None) if current else ("currentColor", None, 0.75)
+    weight, opacity = (750, None) if current else (None, 0.75)
     x = _LEFT + pitch * column + (pitch - 12) / 2
     return tag(
-        "text", str(step.position + 1), x=x, y=14, font_size=12, text_anchor="middle", fill=ink, font_weight=weight,
-        opacity=opacity,
+        "text", str(step.position + 1), x=x, y=14, font_size=12, text_anchor="middle", fill="currentColor",
+        font_weight=weight, opacity=opacity,
     )  # fmt: skip
 
 

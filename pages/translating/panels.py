@@ -19,7 +19,7 @@ from ui.translation_picture import picture
 from ui.translation_scores import number, percent, table
 from ui.translation_tree import MOST_STEPS, tree_svg
 
-TREE_WIDTH = 1060
+TREE_WIDTH = 1040
 FAINTEST = 0.02
 """Share of the largest weight under which no line is drawn."""
 FEW = 24

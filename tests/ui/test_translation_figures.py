@@ -17,7 +17,7 @@ from ui.translation_lines import Line, lines_svg
 from ui.translation_maps import Map, describe_map, map_figure
 from ui.translation_scores import number, percent, score_card, table, verdict
 from ui.translation_tokens import MOST, _numbers, payload
-from ui.translation_tree import MOST_STEPS, describe_tree, first_shown, tree_svg
+from ui.translation_tree import MOST_STEPS, PALE, describe_tree, first_shown, tree_svg
 
 A, B = 4, 5
 NAMES = {A: "ja", B: "nein", EOS: "</s>"}
@@ -66,7 +66,7 @@ def test_a_tree_has_a_box_for_each_hypothesis_kept_and_a_line_to_its_parent():
 def test_steps_that_are_still_to_come_are_pale():
     record = search()
     svg = parse(tree_svg(record, record.path(record.found[0]), 0, NAMES.__getitem__, 600))
-    assert [float(box.get("opacity")) for box in boxes(svg)] == [1, 1, 0.35, 0.35]
+    assert [float(box.get("opacity")) for box in boxes(svg)] == [1, 1, PALE, PALE]
 
 
 def test_of_a_long_search_the_steps_around_the_current_one_are_drawn():
