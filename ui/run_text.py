@@ -31,9 +31,8 @@ def duration(seconds: float) -> str:
     """In the two largest units that are needed."""
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
-    if hours:
-        return f"{hours} h {minutes} min"
-    return f"{minutes} min {rest} s" if minutes else f"{rest} s"
+    units = ((hours, "h"), (minutes, "min"), (0 if hours else rest, "s"))
+    return " ".join(f"{number} {unit}" for number, unit in units if number) or "0 s"
 
 
 def status_line(run: Run) -> str:

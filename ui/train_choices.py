@@ -190,7 +190,7 @@ def first_probe(corpus: str, sentence: str, example: str) -> str:
 
 def as_bytes(number: float) -> str:
     """A size as people read it."""
-    return f"{number / 2**30:.1f} GiB" if number >= 2**30 else f"{max(1, round(number / 2**20))} MiB"
+    return f"{number / 2**30:.1f} GiB" if number >= 1000 * 2**20 else f"{max(1, round(number / 2**20))} MiB"
 
 
 def as_count(number: float) -> str:

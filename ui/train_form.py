@@ -137,7 +137,7 @@ def _number(title: str, value: float | None, key: str) -> float | int | None:
 
 def _budget(preset: str) -> tuple[str, float]:
     first, amounts = first_budget(preset)
-    left, right = st.columns(2, vertical_alignment="bottom")
+    left, right = st.columns((5, 6), vertical_alignment="bottom", gap="xsmall")
     unit = right.selectbox(
         "Unit", UNITS, index=UNITS.index(first), key=f"train_unit_{preset}", label_visibility="collapsed", **KEPT
     )

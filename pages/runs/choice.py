@@ -33,7 +33,7 @@ def run_row(run: Run, colour: str) -> None:
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"row_{run.name}"):
         with st.container():
             # Buttons stay outside of what is drawn anew every second.
-            st.fragment(_state, run_every=EVERY if run.live else None)(run.name, run.state, colour)
+            st.fragment(_state, run_every=EVERY if run.live else None)(run.name, (run.state, run.loadable), colour)
         if run.live:
             st.button(
                 "Stop training", key=f"page_stop_{run.name}", on_click=stop, args=(run.name,),
@@ -51,10 +51,10 @@ def run_row(run: Run, colour: str) -> None:
                     ask_to_delete(run.name)
 
 
-def _state(name: str, drawn: str, colour: str) -> None:
+def _state(name: str, drawn: tuple[str, bool], colour: str) -> None:
     run = look(name)
-    if run is None or run.state != drawn:
-        st.rerun()
+    if run is None or (run.state, run.loadable) != drawn:
+        st.rerun()  # the whole page: the buttons depend on it
     st.html(run_html(run, colour))
 
 

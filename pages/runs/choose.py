@@ -14,15 +14,16 @@ def choose_run(runs: list[Run]) -> Run:
     return runs[names.index(name)]
 
 
-def choose_probe(run: Run) -> int:
-    """The index of the probe to show; 0 where there is no choice."""
+def choose_probe(run: Run) -> tuple[int, int]:
+    """The index of the probe to show, 0 where there is no choice, and how many there are."""
     try:
         sources = [probe.source for probe in probes_of(run.name)]
     except ValueError:
-        return 0
+        sources = []
     if len(sources) < 2:
-        return 0
+        return 0, len(sources)
     numbers = list(range(len(sources)))
-    return st.selectbox(
+    index = st.selectbox(
         "Probe sentence", numbers, format_func=lambda at: sources[at], key=f"probe_{run.name}", width=420
     )
+    return index, len(sources)

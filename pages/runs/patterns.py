@@ -20,17 +20,19 @@ def patterns(runs: list[Run]) -> None:
             help="encoder: source to source; decoder: target to target so far; cross: target to source",
         )  # fmt: skip
         run = choose_run(runs)
-        index = choose_probe(run)
-    st.fragment(_film, run_every=EVERY if run.live else None)(run.name, index, kind or "encoder", run.live)
+        index, n_probes = choose_probe(run)
+    st.fragment(_film, run_every=EVERY if run.live else None)(run.name, index, n_probes, kind or "encoder", run.live)
 
 
-def _film(name: str, index: int, kind: str, live: bool) -> None:
+def _film(name: str, index: int, n_probes: int, kind: str, live: bool) -> None:
     try:
         probes = probes_of(name)
     except ValueError as error:
         st.warning(str(error))
         return
-    if index >= len(probes):
+    if len(probes) != n_probes:
+        st.rerun()  # the run has begun to record, and there may be a choice
+    if not probes:
         st.info(
             "Nothing is recorded yet: the first patterns come before the first step."
             if live

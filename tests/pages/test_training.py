@@ -290,6 +290,18 @@ def test_one_of_several_probes_is_chosen(open_page, folder):
     assert entropy["series"][0]["data"] == [[0, 0.0]]
 
 
+def test_when_a_run_begins_to_record_its_probes_can_be_chosen(open_page, folder):
+    path = make_run(folder, "one", state="running")
+    descriptor = held(path)
+    app = open_page(PATTERNS)
+    assert "Nothing is recorded yet" in app.main.info[0].value
+    save_probes(path, [PROBE, PROBE])
+    app.run()
+    os.close(descriptor)
+    assert not app.exception
+    assert app.selectbox(key="probe_one").options == ["a", "a"]
+
+
 @pytest.mark.parametrize("tab", [PATTERNS, TRANSLATIONS])
 def test_a_run_without_probes_says_so(open_page, folder, tab):
     make_run(folder, "one")
@@ -354,7 +366,7 @@ def test_names_and_messages_are_no_markup(open_page, folder):
 
 
 @pytest.mark.parametrize(
-    ("seconds", "words"), [(0.4, "0 s"), (59.6, "1 min 0 s"), (75, "1 min 15 s"), (5399, "1 h 29 min")]
+    ("seconds", "words"), [(0.4, "0 s"), (59.6, "1 min"), (75, "1 min 15 s"), (3600, "1 h"), (5399, "1 h 29 min")]
 )
 def test_a_duration_is_in_the_two_largest_units(seconds, words):
     assert duration(seconds) == words
