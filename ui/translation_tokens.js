@@ -14,7 +14,9 @@ function element(tag, className, ...content) {
 const word = (className, label) => element('span', className, element('bdi', '', label));
 
 function alternative(token, choice, rank, pick) {
-  const button = element('button', 'alternative', word('', choice.label), element('span', '', percent(choice.probability)));
+  // The share of the one that was written stands above already, and its word needs the room.
+  const share = choice.written ? [] : [element('span', '', percent(choice.probability))];
+  const button = element('button', 'alternative', word('', choice.label), ...share);
   button.type = 'button';
   button.classList.toggle('written', choice.written);
   button.disabled = choice.written || choice.ends;

@@ -17,7 +17,7 @@ PALE = 0.62
 """Opacity of what is still to come; fainter text would be hard to read."""
 
 _ROW, _TOP, _LEFT, _BOX = 30, 30, 8, 22  # pixels
-_LETTER = 7.0
+_LETTER = 6.6
 
 
 def first_shown(record: "Record", position: int) -> int:
@@ -86,7 +86,7 @@ def _node(
 ) -> str:
     beam = step.beams[place]
     x, y = _LEFT + pitch * column, _TOP + _ROW * place
-    label = shorten(name(beam.tokens[-1]), max(2.0, (pitch - 24) / _LETTER))
+    label = shorten(name(beam.tokens[-1]), max(2.0, (pitch - 16) / _LETTER))
     score = beam.log_prob / length_penalty(len(beam.tokens), record.alpha)
     said = f"{' '.join(map(name, beam.tokens))}: log-probability {beam.log_prob:.3f} nats"
     said += f", ended with score {score:.3f}" if beam.ended else ", goes on" if _has_child(record, step, place) else ""
