@@ -8,7 +8,8 @@ from streamlit.components.v2 import component
 _JS = (Path(__file__).parent / "png_button.js").read_text(encoding="utf-8")
 _CSS = """
 button {
-  font: inherit; font-size: .875rem; color: var(--st-text-color); background: var(--st-background-color); min-height: 2.5rem; width: 100%;
+  font: inherit; font-size: .875rem; width: 100%;
+  color: var(--st-text-color); background: var(--st-background-color); min-height: 2.5rem;
   padding: .25rem .75rem; border: 1px solid var(--st-border-color); border-radius: var(--st-button-radius, .375rem);
   cursor: pointer; box-sizing: border-box;
 }
