@@ -1,7 +1,7 @@
 """Two models on one sentence, head by head: what each of them sees, and how far apart they are."""
 
 from html import escape
-from typing import cast, get_args
+from typing import cast
 
 import numpy as np
 import streamlit as st
@@ -10,7 +10,7 @@ from pages.ablating.choice import check_same_text, choose_other, said_model, wha
 from transformer.ablations.variants import VARIANTS
 from transformer.analysis.attention import Attention, Kind
 from transformer.analysis.compare import LN_2, Match, best_matches, by_index, comparable, divergences
-from transformer.analysis.trace import Trace, Translation
+from transformer.analysis.trace import KINDS, Trace, Translation
 from transformer.folders import runs_folder
 from ui.compare_figures import apart_figure, difference_figure
 from ui.figures import describe_head, head_figure
@@ -38,8 +38,7 @@ def beside(request: Request | None) -> None:
         return
     with right.container(horizontal=True, gap="medium"):
         kind = st.segmented_control(
-            "Attention", get_args(Kind), default="encoder", required=True, key="kind", bind="query-params",
-            format_func=KIND_NAMES.__getitem__, width="content",
+            "Attention", KINDS, default="encoder", required=True, key="kind", bind="query-params", width="content"
         )  # fmt: skip
         target = st.segmented_control(
             "Target", (ONE, OWN), default=ONE, required=True, key="target_of", bind="query-params", width="content"

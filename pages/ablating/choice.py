@@ -18,7 +18,7 @@ def choose_other(model: str) -> str | None:
         return None
     corpus = _corpus(model)
     first = next((index for index, name in enumerate(others) if _corpus(name) == corpus), 0)
-    return st.selectbox("Beside it", others, index=first, key="beside", format_func=said_model)
+    return st.selectbox("Beside it", others, index=first, key="beside", format_func=said_model, bind="query-params")
 
 
 def said_model(name: str) -> str:

@@ -77,7 +77,7 @@ def _farthest(results: Sequence[MinuteResult]) -> str:
     said = []
     for name in dict.fromkeys(one.name for one in results):
         mean = _mean([one.generated for one in results if one.name == name and one.distance == far])
-        said.append(f"{NAMES.get(name, name)} {'diverged' if mean is None else f'{mean:.0%}'}")
+        said.append(f"{NAMES.get(name, name)}: {'diverged' if mean is None else f'{mean:.0%}'}")
     return f"From {far} places away: {', '.join(said)}."
 
 

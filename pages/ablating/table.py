@@ -46,6 +46,7 @@ def table() -> None:
     elif look == "Cost":
         _cost(results)
     else:
+        st.caption("Each row against the base: the dot is ours, the diamond the paper’s, the band what a seed makes.")
         st.plotly_chart(
             dot_figure(found), key="ablation_dots", config=CHART,
             alt="Differences from the base of every variant, ours and the paper's.",
@@ -60,7 +61,8 @@ def _summary(found: dict[Metric, list[Comparison]]) -> str:
     for metric, all_of_them in found.items():
         counts = tally(all_of_them)
         said = ", ".join(f"**{counts[verdict]}** {_VERB[verdict]}" for verdict in VERDICTS)
-        sentences.append(f"Of {sum(counts.values())} findings of the paper, by {NAMES[metric]}: {said}.")
+        n = sum(counts.values())
+        sentences.append(f"Of {n} finding{'s' * (n != 1)} of the paper, by {NAMES[metric]}: {said}.")
     against = [one for one in found["perplexity"] if one.verdict == "does not hold"]
     if against:
         sentences.append("By perplexity these turn round: " + ", ".join(f"`{one.name}`" for one in against) + ".")

@@ -124,7 +124,7 @@ def test_tasks_of_a_minute_are_means_over_seeds(open_page, tmp_path: Path):
     made += [minute_row("reverse-masked", None, 0.5, 1), minute_row("reverse-masked", None, 1.0, 2)]
     rows.write_rows(made, MinuteResult, tmp_path / MINUTE_TABLE)
     app = open_page("In a minute")
-    assert "From 50 places away: full attention 100%, window of 7 10%." in said(app)
+    assert "From 50 places away: full attention: 100%, window of 7: 10%." in said(app)
     (figure,) = charts(app)
     assert [trace["name"] for trace in figure["data"]] == ["full attention", "window of 7"]
     frame = app.dataframe[0].value
