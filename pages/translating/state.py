@@ -71,7 +71,7 @@ def text(name: str, ids: Sequence[int]) -> str:
     return load(name).tokenizer.decode(ids)
 
 
-@st.cache_resource(max_entries=8, show_spinner=False)
+@st.cache_resource(max_entries=4, show_spinner=False)
 def _search(name: str, stamp: int, sentence: str, beam: int, alpha: float, prefix: Ids) -> "Record":
     from transformer.decoding.record import record_search
 
