@@ -35,12 +35,10 @@ def take_it_with_you(request: Request, view: View, *, opened: bool) -> None:
     layer, head = view.place(attention)
     name = f"{_plain(about.model)}-{view.kind}"
     one = head_name(attention.layers[layer], attention.heads[head]).replace("·", "-")
-    _picture(
-        attention,
-        about,
-        (layer, head) if chosen == PICTURES[1] else None,
-        f"{name}-{one}" if chosen == PICTURES[1] else name,
-    )
+    if chosen == PICTURES[1]:
+        _picture(attention, about, (layer, head), f"{name}-{one}")
+    else:
+        _picture(attention, about, None, name)
     st.markdown("**The numbers**, all heads shown here")
     _numbers(attention, about, name)
     st.markdown("**A report** for reading, one file that needs no network")
@@ -68,6 +66,7 @@ def _picture(attention: Attention, about: About, head: tuple[int, int] | None, n
         _file("SVG", svg.encode(), f"{name}.svg", "image/svg+xml")
         with st.container(width=120):
             png_button("PNG", svg, f"{name}.png", key="png")
+    st.caption(f"Saved as `{name}`, with what it shows and of which model inside.")
 
 
 def _numbers(attention: Attention, about: About, name: str) -> None:

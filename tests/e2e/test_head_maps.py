@@ -240,6 +240,7 @@ def test_the_view_can_be_taken_away_in_every_format(server, page):
     assert b"without special tokens" in files["HTML"]
     assert b"L1\xc2\xb7H2" in files["HTML"]
     page.get_by_role("radio", name="opened head").click()
+    expect(page.get_by_text("everyday-en-de-cross-L1-H2")).to_be_visible()
     wait_idle(page)
     name, svg = save(page, "SVG")
     assert name == "everyday-en-de-cross-L1-H2.svg"
