@@ -1,6 +1,5 @@
 """Two models on one sentence, head by head: what each of them sees, and how far apart they are."""
 
-from html import escape
 from typing import cast
 
 import numpy as np
@@ -10,11 +9,12 @@ from pages.ablating.choice import check_same_text, choose_other, said_model, wha
 from transformer.ablations.variants import VARIANTS
 from transformer.analysis.attention import Attention, Kind
 from transformer.analysis.compare import LN_2, Match, best_matches, by_index, comparable, divergences
-from transformer.analysis.trace import KINDS, Trace, Translation
+from transformer.analysis.trace import KINDS, Trace
 from transformer.folders import runs_folder
 from ui.compare_figures import apart_figure, difference_figure
 from ui.figures import describe_head, head_figure
 from ui.head_grid import column_width, head_grid
+from ui.output_line import output_line
 from ui.sidebar import NO_MODEL, Request
 from ui.state import trace
 from ui.theme import KIND_NAMES
@@ -65,11 +65,11 @@ def _compare(
     request: Request, other: str, kind: Kind, traces: tuple[Trace, Trace], best: bool, floor: float | None
 ) -> None:
     models = request.model, other
-    for column, model, each in zip(st.columns(2, gap="medium"), models, traces, strict=True):
-        said = (
-            f"{said_model(model)} writes" if each.translation.generated else f"{said_model(model)} reads as its target"
-        )
-        column.html(_target_line(each.translation, said))
+    sides = zip(st.columns(2, gap="medium"), models, traces, reversed(traces), strict=True)
+    for column, model, each, another in sides:
+        role = "writes" if each.translation.generated else "reads as its target"
+        both_write = each.translation.generated and another.translation.generated
+        column.html(output_line(each, f"{said_model(model)} {role}", another if both_write else None))
     attentions = [each[kind] for each in traces]
     try:
         same, on_words = comparable(attentions)
@@ -159,17 +159,6 @@ def seeds_apart(request: Request, kind: Kind) -> float | None:
         return None
     found = best_matches(pairs)
     return sum(match.divergence for match in found) / len(found)
-
-
-def _target_line(translation: Translation, said: str) -> str:
-    """A target, and how likely a model finds it."""
-    log_prob = f"{translation.log_prob:.1f}".replace("-", "−")
-    likely = f"log-probability {log_prob} nats over {len(translation.token_log_probs)} tokens"
-    return (
-        f'<div class="translation"><div class="note">{escape(said)}</div>'
-        f'<div class="text" dir="auto">{escape(translation.text) or "(nothing)"}</div>'
-        f'<div class="note">{likely}</div></div>'
-    )
 
 
 def _opened(attention: Attention) -> tuple[int, int]:
