@@ -18,8 +18,8 @@ def show() -> None:
         with st.popover("What am I looking at?", type="tertiary", width="content"):
             explain()
     st.markdown(
-        "**Change one thing, train again, and see what it was good for**: our own small models beside the paper’s "
-        "numbers, and two models beside each other, head by head."
+        "**Change one thing, train again, and see what it was good for**: our small models beside the paper’s numbers, "
+        "and two models head by head."
     )
     tabs = st.tabs(TABS, key="ablation", bind="query-params")
     for tab, draw in zip(tabs, (table, minute, lambda: beside(request)), strict=True):

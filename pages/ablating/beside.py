@@ -21,7 +21,7 @@ from ui.theme import KIND_NAMES
 
 CHART = {"displaylogo": False}
 OWN, ONE = "each model’s own", "one for both"
-BEST, PLACE = "that attends most alike", "at the same place"
+BEST, PLACE = "most alike", "same place"
 _MOST_LISTED = 8
 
 
@@ -30,7 +30,7 @@ def beside(request: Request | None) -> None:
     if request is None:
         st.info(NO_MODEL)
         return
-    left, right = st.columns([2, 5], gap="medium")
+    left, right = st.columns([2, 7], gap="medium")
     with left:
         other = choose_other(request.model)
     if other is None:
@@ -44,7 +44,7 @@ def beside(request: Request | None) -> None:
             "Target", (ONE, OWN), default=ONE, required=True, key="target_of", bind="query-params", width="content"
         )
         match = st.segmented_control(
-            "Beside each head, the one", (BEST, PLACE), default=BEST, required=True, key="match", bind="query-params",
+            "Partner of each head", (BEST, PLACE), default=BEST, required=True, key="match", bind="query-params",
             width="content",
         )  # fmt: skip
     st.markdown(what_changed(request.model, other))

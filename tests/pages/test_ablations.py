@@ -163,7 +163,7 @@ def test_a_head_that_moved_is_found_where_it_went(open_page, tmp_path: Path):
     assert not app.exception
     assert "**sentences · Encoder self-attention L0·H0**" in said(app)
     assert "**moved · Encoder self-attention L0·H3**" in said(app)
-    app.segmented_control(key="match").set_value("at the same place").run()
+    app.segmented_control(key="match").set_value("same place").run()
     assert "**moved · Encoder self-attention L0·H0**" in said(app)
 
 
