@@ -20,7 +20,7 @@ def output_line(trace: Trace, said: str, other: Trace | None = None) -> str:
         _piece(label, probability, place in apart)
         for place, (label, probability) in enumerate(zip(trace.target.labels, probabilities, strict=True))
     )
-    likely = f"log-probability {log_prob} nats over {len(probabilities)} tokens; the stronger its colour, the likelier a token"
+    likely = f"log-probability {log_prob} nats over {len(probabilities)} tokens; a stronger colour is a likelier token"
     if apart:
         likely += "; underlined: the other model writes something else"
     return (

@@ -102,10 +102,10 @@ def test_beam_scores_are_teacher_forced_sums_and_one_by_one_is_together(changes:
 
 @every_switch
 def test_twenty_pairs_are_learned_by_heart(tmp_path: Path, changes: dict):
-    pairs = reversals(20, longest=3)
+    pairs = reversals(20, longest=4)
     run = trainer(
-        tmp_path, pairs, pairs, {"d_model": 32, "d_ff": 64, **changes}, steps=300, batch_tokens=200,
-        warmup=50, label_smoothing=0.0, save_every=1000, log_every=300, validate_every=300,
+        tmp_path, pairs, pairs, {"d_model": 32, "d_ff": 64, "n_heads": 4, **changes}, steps=400, batch_tokens=200,
+        warmup=60, label_smoothing=0.0, save_every=1000, log_every=400, validate_every=400,
     )  # fmt: skip
     run.run()
     assert run.validate() < 0.1
