@@ -8,7 +8,7 @@ from pages.ablating.table import table
 from ui.sidebar import Request
 from ui.state import show_page
 
-TABS = ("Table 3", "In a minute", "Side by side")
+TABS = ("Side by side", "Table 3", "In a minute")
 
 
 def show() -> None:
@@ -22,7 +22,7 @@ def show() -> None:
         "and two models head by head."
     )
     tabs = st.tabs(TABS, key="ablation", bind="query-params")
-    for tab, draw in zip(tabs, (table, minute, lambda: beside(request)), strict=True):
+    for tab, draw in zip(tabs, (lambda: beside(request), table, minute), strict=True):
         if tab.open:
             with tab:
                 draw()

@@ -8,7 +8,9 @@ from pages.runs.listing import list_of
 from pages.runs.patterns import patterns
 from pages.runs.translations import translations
 from transformer.training.runs import list_runs
+from ui.run_metrics import lines_of
 from ui.run_theme import RUN_COLOURS
+from ui.sidebar import Request
 from ui.state import show_page
 
 EXPLANATION = r"""
@@ -41,6 +43,7 @@ def show() -> None:
     runs = list_runs()
     if not runs:
         st.info(NOTHING)
+        how_it_learned(st.session_state.request)
         return
     chosen = choose_runs(runs)
     for run, colour in zip(chosen, RUN_COLOURS, strict=False):
@@ -59,6 +62,13 @@ def show() -> None:
         if tab.open:
             with tab:
                 draw()
+
+
+def how_it_learned(request: Request | None) -> None:
+    """The curves of the sidebar's model, where it kept them."""
+    if request is not None and lines_of(request.model):
+        st.markdown(f"This is how **{request.model}** learned:")
+        curves([request.model], live=False)
 
 
 show_page(show)

@@ -1,7 +1,6 @@
-"""`python -m transformer.align_command`: how far a checkpoint's cross-attention is from gold word alignments."""
+"""`roundtable align`: how far a checkpoint's cross-attention is from gold word alignments."""
 
 import json
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -55,18 +54,3 @@ def measure(checkpoint: "Checkpoint", pairs: "Sequence[GoldPair]") -> dict[str, 
 
     weights, step = checkpoint.config.weights, checkpoint.config.step
     return {**alignment_error_rate(checkpoint, pairs).summary(), "note": NOTE, "weights": weights, "step": step}
-
-
-def main() -> None:
-    """Leave with 2, after one sentence, for bad input."""
-    import tyro
-
-    try:
-        sys.exit(tyro.cli(Align, prog="python -m transformer.align_command").run())
-    except (ValueError, OSError) as error:
-        print(f"roundtable: {error}", file=sys.stderr)
-        sys.exit(2)
-
-
-if __name__ == "__main__":
-    main()

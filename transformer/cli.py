@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Union
 import tyro
 
 from transformer.ablate_command import Ablate
+from transformer.align_command import Align
 from transformer.config import ModelConfig, TrainConfig
 from transformer.folders import check_name, find_checkpoint, runs_folder
 from transformer.presets import get_preset
@@ -202,6 +203,7 @@ _COMMANDS = {
     "train": Train,
     "translate": Translate,
     "evaluate": Evaluate,
+    "align": Align,
     "trace": TraceCommand,
     "average": Average,
     "ablate": Ablate,

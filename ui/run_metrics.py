@@ -1,4 +1,4 @@
-"""What runs have written so far, read on where this session stopped reading, and which of them can be compared."""
+"""What runs and shipped models wrote while they trained, read on where this session stopped, and which compare."""
 
 import hashlib
 from collections.abc import Sequence
@@ -7,14 +7,14 @@ from typing import Any
 
 import streamlit as st
 
-from transformer.folders import runs_folder
+from transformer.folders import CheckpointError, find_checkpoint, runs_folder
 from transformer.training.metrics import MetricsReader
 
 
 def lines_of(name: str) -> list[dict[str, Any]]:
-    """Every line of a run's metrics.jsonl."""
+    """Every line of metrics.jsonl."""
     readers: dict[Path, MetricsReader] = st.session_state.setdefault("metrics_readers", {})
-    folder = runs_folder() / name
+    folder = _folder(name)
     reader = readers.setdefault(folder, MetricsReader(folder))
     reader.update()
     return reader.lines
@@ -24,8 +24,16 @@ def by_tokenizer(names: Sequence[str]) -> list[list[str]]:
     """The runs in groups that share a tokenizer, in the order given; one without a tokenizer yet is on its own."""
     groups: dict[str, list[str]] = {}
     for name in names:
-        groups.setdefault(_tokenizer(runs_folder() / name) or name, []).append(name)
+        groups.setdefault(_tokenizer(_folder(name)) or name, []).append(name)
     return list(groups.values())
+
+
+def _folder(name: str) -> Path:
+    """Of a run, which is no checkpoint before it has saved, or of a shipped model."""
+    try:
+        return find_checkpoint(name)
+    except CheckpointError:
+        return runs_folder() / name
 
 
 def _tokenizer(folder: Path) -> str:

@@ -125,21 +125,10 @@ def _trace(name: str, stamp: int, sentence: str, target: str | None, untrained: 
     else:
         checkpoint = _load(name, stamp)
         _check_length(checkpoint, sentence, "sentence")
-        if target is None:
-            _check_numbers(checkpoint)
-        else:
+        if target is not None:
             _check_length(checkpoint, target, "target")
         traced = checkpoint.trace(sentence, target)
     return replace(traced, **{kind: replace(traced[kind], scores=None) for kind in KINDS})
-
-
-def _check_numbers(checkpoint: "Checkpoint") -> None:
-    """Raise ValueError where beam search would find no translation; heads of a given target can still be seen."""
-    if not all(weights.isfinite().all() for weights in checkpoint.model.parameters()):
-        raise ValueError(
-            f"{checkpoint.name} has weights that are not numbers (NaN), as after a run that diverged, and cannot "
-            "translate; type a target to see its heads."
-        )
 
 
 def _check_length(checkpoint: "Checkpoint", text: str, what: str) -> None:

@@ -18,6 +18,7 @@ WEIGHTINGS = {"attention": "weight", "norm": "norm"}
 KEYS = (
     *("model", "sentence", "target", "kind", "weights", "summary", "tokens", "hide_special", "renormalize"),
     *("weighting", "layers", "heads", "threshold", "top_k", "layer", "head", "shown", "second", "bertviz"),
+    *("opened_view", "query", "key", "matrix", "dimension", "line_queries", "line_heads"),
 )
 """What a link to this page may say."""
 

@@ -157,7 +157,7 @@ def said_scores(name: str, result: Mapping[str, Any], how: AlignBy) -> str:
 
 
 def _unmeasured(view: View) -> str:
-    command = f"python -m transformer.align_command --checkpoint {view.model} --save"
+    command = f"roundtable align --checkpoint {view.model} --save"
     said = f"No alignment error rate was measured for {escape(view.model)}; {tag('code', escape(command))} does it."
     return tag("div", said, class_="note")
 

@@ -6,10 +6,10 @@ from dataclasses import replace
 import pytest
 
 from tests.conftest import ROOT
-from transformer import align_command
 from transformer.align_command import Align, measure
 from transformer.analysis.alignment_error import alignment_error_rate
 from transformer.analysis.gold import read_gold
+from transformer.cli import main
 
 LINES = (
     "id\tsource\ttarget\tsure\tpossible",
@@ -49,10 +49,9 @@ def test_it_prints_and_saves_beside_what_was_there(checkpoint, gold, monkeypatch
     assert set(printed) == {"alignment mine"}
 
 
-def test_without_gold_it_says_so_and_leaves_with_2(monkeypatch, tmp_path, capsys):
-    monkeypatch.setattr("sys.argv", ["align_command", "--gold", str(tmp_path)])
+def test_without_gold_it_says_so_and_leaves_with_2(tmp_path, capsys):
     with pytest.raises(SystemExit) as leaving:
-        align_command.main()
+        main(["align", "--gold", str(tmp_path)])
     assert leaving.value.code == 2
     assert "has no gold alignments" in capsys.readouterr().err
 

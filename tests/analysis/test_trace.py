@@ -1,5 +1,6 @@
 """Traces: what a pass leaves behind, its rollout, and its file."""
 
+import copy
 import pickle
 from dataclasses import replace
 
@@ -154,6 +155,15 @@ def test_saved_and_loaded_trace_is_the_same(checkpoint, tmp_path):
     assert loaded.translation == trace.translation
     assert (loaded.model, loaded.step, loaded.source_text) == (trace.model, trace.step, trace.source_text)
     assert_array_equal(loaded.cache["cross.2.hook_pattern"], trace.cross.pattern[2])
+
+
+def test_a_model_with_a_weight_that_is_no_number_cannot_write_but_reads(checkpoint):
+    broken = replace(checkpoint, model=copy.deepcopy(checkpoint.model))
+    with torch.no_grad():
+        broken.model.encoder[1].attention.query.weight[0, 0] = torch.nan
+    with pytest.raises(ValueError, match=r"scores are not numbers \(NaN\)"):
+        broken.trace("a b c")
+    assert np.isnan(broken.trace("a b c", target="c b a").cross.pattern).any()
 
 
 def test_names_of_layers_and_heads_are_saved(trace, tmp_path):

@@ -1,5 +1,6 @@
 """Search against exhaustive search, against greedy search written out, and against the sums it reports."""
 
+import copy
 import itertools
 import math
 from functools import cache
@@ -272,3 +273,12 @@ def test_no_sentence_gives_no_target():
 
 def test_log_prob_is_the_plain_sum():
     assert Hypothesis((4, EOS), (-1.0, -0.5), -9.0).log_prob == -1.5
+
+
+@pytest.mark.parametrize("beam", [1, 4])
+def test_a_model_that_diverged_says_so_and_writes_nothing(beam: int):
+    model = copy.deepcopy(random_model())
+    with torch.no_grad():
+        model.projection.weight.fill_(math.nan)
+    with pytest.raises(ValueError, match=r"^The model cannot write: its scores are not numbers \(NaN\)"):
+        beam_search(model, [[7, 9]], beam=beam)

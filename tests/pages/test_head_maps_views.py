@@ -324,5 +324,5 @@ def test_a_model_that_cannot_translate_says_why_and_shows_its_encoder(open_app, 
     app = open_app(model="broken", sentence=SENTENCE)
     assert_plain(app)
     assert len(app.warning) == 1
-    assert "broken has weights that are not numbers (NaN)" in app.warning[0].value
+    assert "its scores are not numbers (NaN)" in app.warning[0].value
     assert grid(app)["broken"]

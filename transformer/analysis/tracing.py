@@ -1,5 +1,6 @@
 """From a checkpoint and a sentence to a Trace: one forward pass with a hook at every head."""
 
+import math
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
@@ -11,7 +12,7 @@ from jaxtyping import Bool, Float32
 from transformer.analysis.attention import Attention, Kind, Tokens
 from transformer.analysis.interventions import Intervention
 from transformer.analysis.trace import Trace, Translation
-from transformer.decoding.search import beam_search, length_penalty
+from transformer.decoding.search import NOT_NUMBERS, beam_search, length_penalty
 from transformer.model.hooks import HOOK_NAMES, Capture, Hook
 from transformer.model.layers import DecoderLayer, EncoderLayer
 from transformer.model.transformer import Transformer
@@ -56,7 +57,11 @@ def trace_pair(
     else:
         written, text = _encode(tokenizer, target, "target"), target
     generated = target is None
-    return trace_ids(checkpoint, (sentence, text), source, written, generated=generated, interventions=interventions)
+    trace = trace_ids(checkpoint, (sentence, text), source, written, generated=generated, interventions=interventions)
+    # The fused attention of the search may pass over a NaN that the explicit one shows.
+    if generated and math.isnan(trace.translation.log_prob):
+        raise ValueError(NOT_NUMBERS)
+    return trace
 
 
 def trace_ids(

@@ -25,6 +25,10 @@ Observer = Callable[
 ]
 """Is shown each step: every open row's log-probabilities of the next piece; then of the new rows, best first for each
 sentence, the log-probability so far (-inf where there is none), the row that it goes on from, and the piece written."""
+NOT_NUMBERS = (
+    "The model cannot write: its scores are not numbers (NaN), as after a run that diverged; "
+    "a target that is given can still be traced."
+)
 
 
 def greedy(model: Transformer, sources: Sequence[Sequence[int]], **options) -> list[Hypothesis]:
@@ -54,7 +58,7 @@ def beam_search(
     prefix: ids that every target begins with; they count in its length and its log-probability.
     batch_size: sentences decoded together, fewer where they are long; by default 256 hypotheses' worth.
     observer: is shown every step (transformer/decoding/record.py keeps what it sees).
-    Raises ValueError when an option is out of range.
+    Raises ValueError when an option is out of range, and for a model whose scores are not numbers.
     """
     batch_size = max(1, _HYPOTHESES // max(1, beam)) if batch_size is None else batch_size
     numbers = {"beam": (beam, 1), "n_best": (n_best, 1), "max_extra": (max_extra, 0), "batch_size": (batch_size, 1)}
@@ -75,6 +79,8 @@ def beam_search(
         search = _Search(model, texts, beam, alpha, n_best, max_extra, prefix, hooks, observer)
         with torch.inference_mode():
             found.update(zip(chosen, search.run(), strict=True))
+    if not all(found.values()):
+        raise ValueError(NOT_NUMBERS)
     return [found[index] for index in range(len(sources))]
 
 
