@@ -39,6 +39,7 @@ def test_the_first_visit_may_be_a_link_to_a_view(fresh_server, page):
     wait_idle(page)
     expect(page.get_by_role("textbox", name="Sentence")).to_have_value("Two words")
     expect(page.locator(".opened")).to_contain_text("L1·H2")
+    page.get_by_role("button", name="Filters").click()
     expect(page.get_by_role("radio", name="words")).to_be_checked()
 
 
