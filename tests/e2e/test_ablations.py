@@ -28,7 +28,7 @@ def two_models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_our_table_stands_beside_the_papers(two_models: Path, fresh_server, page: Page):
-    page.goto(f"{fresh_server().url}/ablations")
+    page.goto(f"{fresh_server().url}/ablations?ablation=Table+3")
     wait_idle(page)
     expect(page.get_by_text("Of 1 finding of the paper, by perplexity")).to_be_visible()
     expect(page.locator(".js-plotly-plot")).to_have_count(1)
