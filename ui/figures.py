@@ -77,10 +77,10 @@ def head_figure(attention: Attention, layer: int, head: int, width: int = 640) -
         "margin": {"l": left, "r": _RIGHT, "t": top, "b": bottom, "autoexpand": False},
         "plot_bgcolor": "rgba(0, 0, 0, 0)",
         "hoverlabel": {"align": "left"},
-        "xaxis": _axis(columns, key_title, cell) | {"side": "top", "tickangle": -90 if upright else 0},
-        "yaxis": _axis(rows, query_title, cell) | {"range": [n_query - 0.5, -0.5]},
-        "xaxis2": _hover_axis("x", map(_quoted, attention.keys.labels)),
-        "yaxis2": _hover_axis("y", _query_texts(attention)),
+        "xaxis": token_axis(columns, key_title, cell) | {"side": "top", "tickangle": -90 if upright else 0},
+        "yaxis": token_axis(rows, query_title, cell) | {"range": [n_query - 0.5, -0.5]},
+        "xaxis2": hover_axis("x", map(quoted, attention.keys.labels)),
+        "yaxis2": hover_axis("y", _query_texts(attention)),
     }
     regions = [_masked_region(attention.mask)]
     broken = attention.mask & ~np.isfinite(attention.pattern[layer, head])
@@ -101,7 +101,8 @@ def describe_head(attention: Attention, layer: int, head: int) -> str:
     )
 
 
-def _axis(labels: Sequence[str], title: str, cell: float) -> dict[str, Any]:
+def token_axis(labels: Sequence[str], title: str, cell: float) -> dict[str, Any]:
+    """An axis of tokens, as many of them labelled as have room with cells of so many pixels."""
     places = list(range(0, len(labels), max(1, int(np.ceil(_SMALLEST_STEP / cell)))))
     fits = _LETTER * len(title) < cell * len(labels)
     return {
@@ -119,7 +120,8 @@ def _axis(labels: Sequence[str], title: str, cell: float) -> dict[str, Any]:
     }
 
 
-def _hover_axis(twin: str, texts: Iterable[str]) -> dict[str, Any]:
+def hover_axis(twin: str, texts: Iterable[str]) -> dict[str, Any]:
+    """An axis that is not drawn, over x or y: what hovering calls each token of that axis."""
     texts = list(texts)
     return {
         "overlaying": twin,
@@ -137,9 +139,9 @@ def _hover_axis(twin: str, texts: Iterable[str]) -> dict[str, Any]:
 
 def _query_texts(attention: Attention) -> Iterable[str]:
     if attention.read is None:
-        return map(_quoted, attention.queries.labels)
+        return map(quoted, attention.queries.labels)
     rows = zip(attention.queries.labels, attention.read.labels, strict=True)
-    return (f"{_quoted(written)}, having read {_quoted(read)}," for written, read in rows)
+    return (f"{quoted(written)}, having read {quoted(read)}," for written, read in rows)
 
 
 def _colour_bar(height: float) -> dict[str, Any]:
@@ -191,7 +193,7 @@ def _region(cells: np.ndarray, text: str, **filled: Any) -> Any:
     )
 
 
-def _quoted(label: str) -> str:
+def quoted(label: str) -> str:
     # An isolate keeps a right-to-left token from turning the rest of the line around.
     return f"'\u2068{escape(label)}\u2069'"
 

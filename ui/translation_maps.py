@@ -8,14 +8,14 @@ import numpy as np
 from jaxtyping import Float
 
 from transformer.analysis.markup import width as letters
-from ui.figures import escape, shorten
+from ui.figures import hover_axis, quoted, shorten, token_axis
 from ui.theme import DIFFERENCES, KIND_COLOURS, WEIGHTS, colour_scale
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
 _LETTER, _LONGEST = 7.2, 18
-_LARGEST_CELL, _SMALLEST_CELL, _SMALLEST_STEP = 34.0, 2.0, 11.0
+_LARGEST_CELL, _SMALLEST_CELL = 34.0, 2.0
 _TITLE, _RIGHT, _BOTTOM = 34, 76, 12
 _COLOUR_BAR = 130  # pixels, at least
 
@@ -70,10 +70,10 @@ def map_figure(shown: Map, width: int) -> "go.Figure":
         "plot_bgcolor": "rgba(0, 0, 0, 0)",
         "hoverlabel": {"align": "left"},
         "showlegend": False,
-        "xaxis": _axis(columns, shown.column_title, cell) | {"side": "top", "tickangle": -90},
-        "yaxis": _axis(rows, shown.row_title, cell) | {"range": [n_rows - 0.5, -0.5]},
-        "xaxis2": _hover_axis("x", shown.columns),
-        "yaxis2": _hover_axis("y", shown.rows),
+        "xaxis": token_axis(columns, shown.column_title, cell) | {"side": "top", "tickangle": -90},
+        "yaxis": token_axis(rows, shown.row_title, cell) | {"range": [n_rows - 0.5, -0.5]},
+        "xaxis2": hover_axis("x", map(quoted, shown.columns)),
+        "yaxis2": hover_axis("y", map(quoted, shown.rows)),
         "shapes": [] if shown.current is None else [_frame(shown.current, n_columns)],
     }
     return go.Figure([heat_map, *_rings(shown, cell)], layout)
@@ -101,39 +101,6 @@ def _scale(shown: Map) -> dict[str, Any]:
         return {"zmin": 0, "zmax": 1, "colorscale": colour_scale(WEIGHTS)}
     end = reach(shown.values)
     return {"zmin": -end, "zmax": end, "zmid": 0, "colorscale": colour_scale(DIFFERENCES)}
-
-
-def _axis(labels: Sequence[str], title: str, cell: float) -> dict[str, Any]:
-    places = list(range(0, len(labels), max(1, int(np.ceil(_SMALLEST_STEP / cell)))))
-    fits = _LETTER * len(title) < cell * len(labels)
-    return {
-        "title": {"text": title if fits else title.split(":")[0], "standoff": 12},
-        "tickmode": "array",
-        "tickvals": places,
-        "ticktext": [escape(labels[place]) for place in places],
-        "tickfont": {"size": float(np.clip(cell * 0.6, 9, 13))},
-        "tickangle": 0,
-        "ticklabeloverflow": "allow",
-        "range": [-0.5, len(labels) - 0.5],
-        "ticks": "",
-        "showgrid": False,
-        "zeroline": False,
-    }
-
-
-def _hover_axis(twin: str, labels: Sequence[str]) -> dict[str, Any]:
-    return {
-        "overlaying": twin,
-        "matches": twin,
-        "anchor": {"x": "y2", "y": "x2"}[twin],
-        "tickmode": "array",
-        "tickvals": list(range(len(labels))),
-        "ticktext": [f"'\u2068{escape(label)}\u2069'" for label in labels],
-        "showticklabels": False,
-        "ticks": "",
-        "showgrid": False,
-        "zeroline": False,
-    }
 
 
 def _colour_bar(shown: Map, height: float) -> dict[str, Any]:
