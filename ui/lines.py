@@ -14,8 +14,9 @@ from streamlit.components.v2 import component
 
 from transformer.analysis.about import About
 from transformer.analysis.attention import Attention
-from transformer.analysis.svg import HEADING, scale_top
+from transformer.analysis.svg import HEADING
 from transformer.analysis.svg_lines import LEAST_DRAWN, MOST_LINES, lines_svg
+from transformer.analysis.svg_scale import weights_scale
 from ui.theme import KIND_COLOURS
 
 MOST_TOKENS = 64
@@ -82,7 +83,7 @@ def n_lines(attention: Attention, layer: int, heads: Sequence[int], queries: Seq
     """How many weights are large enough for a line."""
     weights = np.where(attention.mask, attention.pattern[layer, list(heads)], 0)
     weights = weights[:, list(queries)] if queries else weights
-    return int((weights >= LEAST_DRAWN * scale_top(attention)).sum())
+    return int((weights >= LEAST_DRAWN * weights_scale(attention).high).sum())
 
 
 def _thinned(
@@ -91,7 +92,7 @@ def _thinned(
     rows = list(queries)[:MOST_TOKENS]
     strongest = attention.pattern[layer][list(heads)][:, rows].max((0, 1))
     columns = np.sort(np.argsort(-strongest, kind="stable")[:MOST_TOKENS])
-    columns = columns[strongest[columns] >= LEAST_DRAWN * scale_top(attention)]
+    columns = columns[strongest[columns] >= LEAST_DRAWN * weights_scale(attention).high]
     if not len(columns):
         columns = np.array([int(strongest.argmax())])
     keep_row, keep_column = (np.isin(range(n), at) for n, at in zip(attention.mask.shape, (rows, columns), strict=True))
@@ -129,7 +130,7 @@ def payload(lines: Lines, about: About) -> dict:
         "svg": picture,
         "top": HEADING,
         "colour": KIND_COLOURS[lines.attention.kind],
-        "scale": scale_top(lines.attention),
+        "scale": weights_scale(lines.attention).high,
         "queries": lines.attention.queries.labels,
         "keys": lines.attention.keys.labels,
         "heads": {str(head): lines.attention.heads[head] for head in lines.heads},

@@ -7,7 +7,15 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from transformer.analysis.palette import AXIS_TITLES, KIND_COLOURS, KIND_NAMES, WEIGHTS, lookup_table, to_rgb
+from transformer.analysis.palette import (
+    AXIS_TITLES,
+    DIFFERENCES,
+    KIND_COLOURS,
+    KIND_NAMES,
+    WEIGHTS,
+    lookup_table,
+    to_rgb,
+)
 
 __all__ = [
     "AXIS_TITLES",
@@ -21,12 +29,6 @@ __all__ = [
     "lookup_table",
     "to_rgb",
 ]
-
-# RdBu from ColorBrewer: stops at equal distances.
-DIFFERENCES = (
-    "#053061", "#2166ac", "#4393c3", "#92c5de", "#d1e5f0", "#f7f7f7",
-    "#fddbc7", "#f4a582", "#d6604d", "#b2182b", "#67001f",
-)  # fmt: skip
 
 # Where a query may not look there is no weight, not a weight of 0: a neutral hatch that neither theme hides.
 MASKED_FILL = "rgba(128, 128, 128, 0.14)"

@@ -11,10 +11,10 @@ from transformer import __version__
 from transformer.analysis.about import About
 from transformer.analysis.attention import Attention
 from transformer.analysis.markup import escape, escaped_json, shorten, tag, visible, width
-from transformer.analysis.svg import COLOURS, HIGHEST, LOWEST, MASKED, NAN, levels, scale_top
 from transformer.analysis.svg_grid import grid_svg
 from transformer.analysis.svg_head import head_svg
 from transformer.analysis.svg_lines import lines_svg
+from transformer.analysis.svg_scale import HIGHEST, LOWEST, MASKED, NAN, Scale, levels, weights_scale
 
 NAMES = {
     *("svg", "title", "desc", "metadata", "g", "defs", "pattern", "linearGradient", "stop"),
@@ -108,23 +108,23 @@ def test_a_layer_or_head_that_is_not_there_is_named(draw):
 def test_weights_nought_and_one_have_the_ends_of_viridis():
     attention = asymmetric()
     attention.pattern[0, 0, 0] = [0, 1, 0.5, 0.5]
-    numbers = levels(attention, 1.0)
+    numbers = levels(attention, Scale(0, 1))
     assert numbers[0, 0, 0].tolist() == [LOWEST, HIGHEST, (LOWEST + HIGHEST) // 2, MASKED]
-    assert (COLOURS[LOWEST], COLOURS[HIGHEST]) == ("#440154", "#fde725")
+    assert (Scale(0, 1).colours[LOWEST], Scale(0, 1).colours[HIGHEST]) == ("#440154", "#fde725")
 
 
 def test_what_is_not_finite_is_marked_and_does_not_set_the_scale():
     attention = asymmetric()
     attention.pattern[0, 0, 1] = [np.nan, np.inf, -np.inf, 0.5]
-    assert levels(attention, scale_top(attention))[0, 0, 1].tolist()[:3] == [NAN] * 3
-    assert scale_top(attention) == 1
+    assert levels(attention, weights_scale(attention))[0, 0, 1].tolist()[:3] == [NAN] * 3
+    assert weights_scale(attention).high == 1
 
 
 @pytest.mark.parametrize(("largest", "top"), [(0.2, 1), (1.0005, 1), (1.23, 1.3), (7.0, 7), (843, 850)])
 def test_the_scale_goes_to_one_or_just_beyond_the_largest_weight(largest, top):
     attention = asymmetric()
     attention.pattern[...] *= largest
-    assert scale_top(attention) == pytest.approx(top)
+    assert weights_scale(attention).high == pytest.approx(top)
 
 
 def test_512_tokens_stay_small():

@@ -8,9 +8,9 @@ from numpy.testing import assert_array_equal
 
 from tests.analysis.hand_made import ABOUT, SVG, asymmetric, image, long, parse, texts, tokens
 from transformer.analysis.attention import Attention
-from transformer.analysis.svg import COLOURS, MASKED, PALETTE, levels
 from transformer.analysis.svg_grid import grid_svg, pool
 from transformer.analysis.svg_head import head_svg
+from transformer.analysis.svg_scale import MASKED, Scale, levels
 
 
 def found(root, name: str) -> dict[str, dict[str, str]]:
@@ -25,11 +25,11 @@ def test_every_cell_has_its_colour_and_stands_in_its_row_and_column():
     attention = asymmetric()
     root = parse(head_svg(attention, 1, 2, ABOUT))
     cells, queries, keys = (found(root, name) for name in ("data-cell", "data-query", "data-key"))
-    values = levels(attention, 1.0)[1, 2]
+    values = levels(attention, Scale(0, 1))[1, 2]
     assert len(cells) == attention.mask.sum()
     for place, cell in cells.items():
         query, key = map(int, place.split(","))
-        assert cell["fill"] == COLOURS[values[query, key]]
+        assert cell["fill"] == Scale(0, 1).colours[values[query, key]]
         x, y = middle(cell)
         assert x == pytest.approx(float(keys[str(key)]["x"]), abs=1)
         assert y == pytest.approx(float(queries[str(query)]["y"]), abs=8)
@@ -102,17 +102,17 @@ def test_a_weight_that_is_no_number_is_flagged():
 def test_a_long_map_is_one_image_with_the_same_colours():
     attention = long(60)
     (drawn,) = parse(head_svg(attention, 1, 3, ABOUT)).iter(f"{SVG}image")
-    assert_array_equal(image(drawn), PALETTE[levels(attention, 1.0)[1, 3]])
+    assert_array_equal(image(drawn), Scale(0, 1).palette[levels(attention, Scale(0, 1))[1, 3]])
 
 
 def test_the_grid_has_each_head_in_its_place_and_not_transposed():
     attention = asymmetric()
     root = parse(grid_svg(attention, ABOUT))
     heads = {each.attrib["data-head"]: each.find(f"{SVG}image") for each in root.iter() if "data-head" in each.attrib}
-    values = levels(attention, 1.0)
+    values = levels(attention, Scale(0, 1))
     for place, drawn in heads.items():
         layer, head = map(int, place.split(","))
-        assert_array_equal(image(drawn), PALETTE[values[layer, head]])
+        assert_array_equal(image(drawn), Scale(0, 1).palette[values[layer, head]])
     assert float(heads["0,1"].attrib["x"]) > float(heads["0,0"].attrib["x"])
     assert float(heads["1,0"].attrib["y"]) > float(heads["0,0"].attrib["y"])
     assert {"L0", "L1", "H0", "H1", "H2"} <= set(texts(root))

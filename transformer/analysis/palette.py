@@ -22,6 +22,12 @@ WEIGHTS = (
     "#440154", "#482878", "#3e4989", "#31688e", "#26828e", "#1f9e89", "#35b779", "#6ece58", "#b5de2b", "#fde725",
 )  # fmt: skip
 
+# RdBu from ColorBrewer: stops at equal distances.
+DIFFERENCES = (
+    "#053061", "#2166ac", "#4393c3", "#92c5de", "#d1e5f0", "#f7f7f7",
+    "#fddbc7", "#f4a582", "#d6604d", "#b2182b", "#67001f",
+)  # fmt: skip
+
 # After Okabe and Ito, the pale ones darkened to a contrast of 3 on white. Head n has colour n modulo their number.
 HEAD_COLOURS = ("#0072b2", "#d55e00", "#007a5a", "#b8579b", "#a66f00", "#2b93cf", "#6b5b00", "#4d4d4d")
 

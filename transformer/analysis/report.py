@@ -15,7 +15,7 @@ from transformer.analysis.attention import Attention, Kind
 from transformer.analysis.markup import escape, escaped_json, isolated, shorten, tag
 from transformer.analysis.palette import KIND_COLOURS, KIND_NAMES, head_name
 from transformer.analysis.report_style import STYLE
-from transformer.analysis.svg import NAMESPACE
+from transformer.analysis.svg_document import NAMESPACE
 from transformer.analysis.svg_grid import grid_svg
 from transformer.analysis.svg_head import head_svg
 from transformer.analysis.trace import KINDS, Trace

@@ -7,22 +7,18 @@ from transformer.analysis.about import About
 from transformer.analysis.attention import Attention
 from transformer.analysis.markup import tag
 from transformer.analysis.palette import head_name
-from transformer.analysis.svg import (
-    HEADING,
+from transformer.analysis.svg import HEADING, MARGIN, check_drawable, hatch, label
+from transformer.analysis.svg_document import document, kind_title, least_width
+from transformer.analysis.svg_scale import (
     LEGEND_WIDTH,
-    MARGIN,
     MASKED,
     NAN,
-    check_drawable,
-    document,
-    hatch,
-    label,
-    least_width,
+    Scale,
     legend,
     legend_height,
     levels,
     pixels,
-    scale_top,
+    weights_scale,
 )
 
 _MOST_PIXELS = 64  # a side of a small map
@@ -37,8 +33,8 @@ def grid_svg(attention: Attention, about: About) -> str:
     """
     check_drawable(attention)
     n_layers, n_heads, n_query, n_key = attention.pattern.shape
-    top = scale_top(attention)
-    values = levels(attention, top)
+    scale = weights_scale(attention)
+    values = levels(attention, scale)
     masked, broken = bool((values == MASKED).any()), int((values == NAN).sum())
     small, step = pool(values, _MOST_PIXELS)
     across = float(np.clip(_WIDTH / n_heads - _GAP, _SMALLEST, _LARGEST))
@@ -47,7 +43,8 @@ def grid_svg(attention: Attention, about: About) -> str:
     identifier = f"{attention.kind}-grid"
     parts = [tag("defs", hatch(f"masked-{identifier}"))] if masked else []
     parts += [
-        _row(attention, small, layer, (left, upper), size, identifier if masked else "") for layer in range(n_layers)
+        _row(attention, small, scale, layer, (left, upper), size, identifier if masked else "")
+        for layer in range(n_layers)
     ]
     for head in range(n_heads):
         text = attention.heads[head]
@@ -55,12 +52,13 @@ def grid_svg(attention: Attention, about: About) -> str:
         parts.append(label(f"H{text}" if text.isdigit() else text, middle, upper - 7, 12, "middle"))
     parts.append(tag("text", _how_to_read(step), x=MARGIN, y=HEADING + MARGIN + 8, font_size=12))
     right, bottom = left + (across + _GAP) * n_heads + 12, upper + (size[1] + _GAP) * n_layers
-    parts.append(legend(right, upper, f"scale-{identifier}", top, f"masked-{identifier}" if masked else None, broken))
+    parts.append(legend(right, upper, f"scale-{identifier}", scale, f"masked-{identifier}" if masked else None, broken))
+    title = kind_title(attention.kind, "all heads")
     whole = (
-        max(right + LEGEND_WIDTH, least_width(about, attention, "all heads"), 470.0),
+        max(right + LEGEND_WIDTH, least_width(about, title), 470.0),
         max(bottom, upper + legend_height(masked, broken)) + MARGIN,
     )
-    return document(whole, parts, attention, about, "all heads", about.facts(attention))
+    return document(whole, parts, title, about, about.facts(attention), attention.kind)
 
 
 def pool(
@@ -80,6 +78,7 @@ def pool(
 def _row(
     attention: Attention,
     small: np.ndarray,
+    scale: Scale,
     layer: int,
     corner: tuple[float, float],
     size: tuple[float, float],
@@ -94,7 +93,7 @@ def _row(
         inside = [tag("title", head_name(name, attention.heads[head]))]
         if hatched:
             inside.append(tag("rect", **place, fill=f"url(#masked-{hatched})", class_="masked"))
-        inside.append(pixels(values, x, y, size))
+        inside.append(pixels(values, scale, x, y, size))
         parts.append(tag("g", *inside, data_head=f"{layer},{head}"))
     return tag("g", *parts)
 

@@ -8,17 +8,9 @@ from transformer.analysis.about import About
 from transformer.analysis.attention import Attention
 from transformer.analysis.markup import isolated, shorten, tag
 from transformer.analysis.palette import AXIS_TITLES, HEAD_COLOURS, head_name
-from transformer.analysis.svg import (
-    HEADING,
-    MARGIN,
-    check_drawable,
-    check_index,
-    document,
-    label,
-    least_width,
-    scale_top,
-    text_width,
-)
+from transformer.analysis.svg import HEADING, MARGIN, check_drawable, check_index, label, text_width
+from transformer.analysis.svg_document import document, kind_title, least_width
+from transformer.analysis.svg_scale import weights_scale
 
 LEAST_DRAWN = 0.01  # share of the largest possible weight
 MOST_LINES = 5000
@@ -46,7 +38,7 @@ def lines_svg(
     heads = list(dict.fromkeys(heads))
     chosen = np.zeros(n_query, bool)
     chosen[list(range(n_query) if queries is None else queries)] = True
-    largest = scale_top(attention)
+    largest = weights_scale(attention).high
     lines, note = _strongest(attention, layer, heads, chosen, largest)
     sides = attention.queries.labels, attention.keys.labels
     left = MARGIN + max(text_width(sides[0], _FONT), 150) + 10
@@ -71,9 +63,10 @@ def lines_svg(
         if len(heads) == 1
         else f"L{attention.layers[layer]}, {len(heads)} heads"
     )
-    width = max(right + max(text_width(sides[1], _FONT), 60) + 8 + MARGIN, least_width(about, attention, name), 480.0)
+    title = kind_title(attention.kind, name)
+    width = max(right + max(text_width(sides[1], _FONT), 60) + 8 + MARGIN, least_width(about, title), 480.0)
     facts = about.facts(attention, (attention.layers[layer],), tuple(names))
-    return document((width, bottom + MARGIN), parts, attention, about, name, facts)
+    return document((width, bottom + MARGIN), parts, title, about, facts, attention.kind)
 
 
 def _strongest(
