@@ -1,5 +1,6 @@
 """`roundtable ablate …`: a family of models trained, measured, and resumed until its table is whole."""
 
+import os
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,7 +12,7 @@ import tyro
 from transformer.ablations.table import PARTS_IN_ORDER, TABLE
 from transformer.folders import runs_folder
 from transformer.training import locks
-from transformer.training.device import find_device, n_cores
+from transformer.training.device import find_device
 from transformer.training.signals import stop_signals
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ class Ablate:
 def _in_turn(should_stop: Callable[[], bool], trainer: "Trainer") -> bool:
     """Train to the end (True) or until stopped: as runs do, one at a time on a device, model by model.
 
-    A process that has one thread for a CPU leaves the other cores to others, and does not wait for them.
+    A process that has one thread, or one core, of several leaves the others to others, and does not wait for them.
     """
     from transformer.training.terminal import train_in_terminal
 
@@ -87,7 +88,7 @@ def _in_turn(should_stop: Callable[[], bool], trainer: "Trainer") -> bool:
 def _uses_one_core(trainer: "Trainer") -> bool:
     import torch
 
-    return trainer.device.type == "cpu" and torch.get_num_threads() == 1 < n_cores()
+    return trainer.device.type == "cpu" and torch.get_num_threads() == 1 < (os.cpu_count() or 1)
 
 
 def _list(missing: list[str]) -> int:

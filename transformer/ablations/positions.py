@@ -54,12 +54,17 @@ class Part:
     fitted_table: bool = False
     """Whether a learned table ends with the longest text trained on; else it has ModelConfig.max_length rows."""
 
+    @property
+    def listed(self) -> bool:
+        """Whether its models are checkpoints that every page offers, and not only measured."""
+        return self.seeds == (1,)
+
     def checkpoint(self, encoding: Positions, seed: int) -> str:
         """The folder of one model in the checkpoints folder. Models of the length test lie one level deeper.
 
         There they are in no list of models, which sixty of them would fill.
         """
-        if self.seeds == (1,):
+        if self.listed:
             return f"positions-{encoding}"
         return f"positions/{self.name}-{encoding}-{seed}"
 

@@ -80,9 +80,11 @@ def _members(part: Part) -> Iterator[tuple[Positions, int]]:
 def _is_done(part: Part, encoding: Positions, seed: int, steps: int | None, path: Path) -> bool:
     wanted = part.preset.train.steps if steps is None else steps
     rows = read_rows(path) if path.exists() else []
-    weights = runs_folder() / part.checkpoint(encoding, seed) / "model.safetensors"
     key = (part.name, encoding, seed, wanted)
-    return weights.exists() and any((row.part, row.encoding, row.seed, row.steps) == key for row in rows)
+    if not any((row.part, row.encoding, row.seed, row.steps) == key for row in rows):
+        return False
+    # Models of the length test are in no list; their rows are all that is asked of them.
+    return not part.listed or (runs_folder() / part.checkpoint(encoding, seed) / "model.safetensors").exists()
 
 
 def _tokenizer(corpus: Corpus, part: Part) -> tuple[Tokenizer, int]:
@@ -110,7 +112,7 @@ def _trainer(
 def _measure(part: Part, encoding: Positions, seed: int, corpus: Corpus, trainer: Trainer) -> list[Row]:
     checkpoint = load_checkpoint(trainer.folder)
     tokenizer, pairs = checkpoint.tokenizer, corpus.pairs("test")
-    if part.seeds == (1,):
+    if part.listed:
         save_evaluation(trainer.folder, f"{corpus.name} test", evaluate(checkpoint, pairs))
         visits = corpus_visits(corpus, tokenizer, checkpoint.config.model.max_length)
         save_evaluation(trainer.folder, VISITS, {"corpus": corpus.name, "texts": visits.tolist()})

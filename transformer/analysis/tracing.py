@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
-from jaxtyping import Bool, Float32
+from jaxtyping import Bool, Float, Float32
 
 from transformer.analysis.attention import Attention, Kind, Tokens
 from transformer.analysis.interventions import Intervention
@@ -80,7 +80,7 @@ def trace_ids(
     read = [BOS, *written[:-1]]
     capture = Capture(_TRACED)
     with torch.inference_mode():
-        logits = model(_row(source, model), _row(read, model), hooks=[*interventions, capture])[0]
+        logits = _logits(model, source, read, [*interventions, capture])
         chosen = logits.float().log_softmax(-1).gather(1, torch.tensor(written, device=model.device)[:, None])
     log_probs = tuple(chosen.squeeze(1).tolist())
     source_tokens, read_tokens = _tokens(tokenizer, source), _tokens(tokenizer, read)
@@ -116,6 +116,14 @@ def _encode(tokenizer: Tokenizer, text: str, name: str) -> list[int]:
 
 def _row(ids: Sequence[int], model: Transformer) -> torch.Tensor:
     return torch.tensor([ids], device=model.device)
+
+
+def _logits(
+    model: Transformer, source: Sequence[int], read: Sequence[int], hooks: Sequence[Hook]
+) -> Float[torch.Tensor, "query vocab"]:
+    """Of one pair, which has no padding and needs no mask for it."""
+    memory = model.encode(_row(source, model), hooks=hooks)
+    return model.projection(model.decode(_row(read, model), memory, hooks=hooks))[0]
 
 
 def _tokens(tokenizer: Tokenizer, ids: Sequence[int]) -> Tokens:
@@ -157,5 +165,5 @@ def _everything(
 ) -> Mapping[str, np.ndarray]:
     capture = Capture(HOOK_NAMES)
     with torch.inference_mode():
-        model(_row(source, model), _row(read, model), hooks=[*interventions, capture])
+        _logits(model, source, read, [*interventions, capture])
     return {name: value[0].float().cpu().numpy() for name, value in capture.values.items()}

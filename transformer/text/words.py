@@ -50,7 +50,8 @@ def display_pieces(pieces: Sequence[str]) -> list[str]:
             labels.append(CONTINUATION)
         else:
             shown = text.removeprefix(SPACE) or SPACE
-            labels.append("".join(_visible(shown, position) for position in range(len(shown))))
+            plain = shown.isascii() and shown.isalnum()
+            labels.append(shown if plain else "".join(_visible(shown, position) for position in range(len(shown))))
     return labels
 
 
@@ -73,6 +74,8 @@ def display_word(pieces: Sequence[str]) -> str:
 def _characters(pieces: Sequence[str]) -> list[str | None]:
     """The text of each piece; the first byte piece of a character has the character, the others None."""
     texts: list[str | None] = list(pieces)
+    if not any(piece.startswith("<0x") for piece in pieces):
+        return texts
     index = 0
     while index < len(pieces):
         length, character = _character_at(pieces, index)
