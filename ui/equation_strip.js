@@ -1,118 +1,6 @@
 // Equation 1 as linked matrices: one canvas for all cells, plain elements for everything that has words or a theme.
-// Text only ever goes through textContent.
 
-const HEAD = 50, FOOT = 20, ROW = 20, TALL = 240; // pixels: above and below a matrix, a row at most, a matrix at most
 const OPERATORS = ['·', '→', '+', '→', '·', '→'];
-const clamp = (value, low, high) => Math.min(Math.max(value, low), high);
-const same = (a, b) => String(a) === String(b);
-
-function decode(data) {
-  const bytes = data instanceof Uint8Array ? data : new Uint8Array(data);
-  const length = new DataView(bytes.buffer, bytes.byteOffset).getUint32(0, true);
-  const view = JSON.parse(new TextDecoder().decode(bytes.subarray(4, 4 + length)));
-  const numbers = new Float32Array(bytes.slice(4 + length).buffer);
-  let from = 0;
-  for (const matrix of view.matrices) {
-    matrix.values = numbers.subarray(from, (from += matrix.shape[0] * matrix.shape[1]));
-  }
-  return view;
-}
-
-function colours(hex) {
-  const table = new Uint32Array(hex.length / 6);
-  for (let i = 0; i < table.length; i++) {
-    const rgb = parseInt(hex.slice(6 * i, 6 * i + 6), 16);
-    table[i] = 0xff000000 | ((rgb & 255) << 16) | (rgb & 0xff00) | (rgb >> 16);
-  }
-  return table;
-}
-
-function element(tag, className, ...content) {
-  const node = document.createElement(tag);
-  node.className = className;
-  node.append(...content);
-  return node;
-}
-
-function textWidth(labels) {
-  const pen = new OffscreenCanvas(1, 1).getContext('2d');
-  pen.font = '11px sans-serif';
-  return Math.max(0, ...labels.map(label => pen.measureText(label).width));
-}
-
-// All seven on one row: token columns as wide as rows are high where there is room, else narrower, down to a least
-// width from which on the strip scrolls.
-function layout(view, width) {
-  const [nq, nk] = [view.queries.length, view.keys.length], dims = view.matrices[0].shape[1];
-  const sameSides = same(view.queries, view.keys);
-  const left = clamp(textWidth(view.queries) + 10, 30, 96), second = sameSides ? 0 : clamp(textWidth(view.keys) + 8, 24, 88);
-  const compact = width < 760, gap = compact ? 14 : 26, narrowest = compact ? 44 : 72, row = clamp(Math.floor(TALL / Math.max(nq, nk)), 5, ROW);
-  const free = width - left - second - 6 * gap - 8;
-  const least = Math.max(3.5, 48 / nk);
-  let token = row, wide = (free - 3 * nk * token) / 4;
-  if (wide < narrowest) { token = clamp((free - 4 * narrowest) / (3 * nk), least, row); wide = (free - 3 * nk * token) / 4; }
-  // A head of few dimensions needs no wide columns.
-  wide = clamp(wide, narrowest, Math.max(narrowest, Math.min(dims * row, 190)));
-  const labelled = token >= 10, upright = labelled ? clamp(textWidth(view.keys) + 6, 20, 84) : 0;
-  const top = HEAD + upright, places = [];
-  let x = left;
-  view.matrices.forEach((matrix, number) => {
-    if (number === 1) x += second;
-    const w = Math.round(matrix.columns === 'key' ? nk * token : wide);
-    places.push({ x, y: top, w, h: matrix.shape[0] * row });
-    x += w + gap;
-  });
-  const height = top + Math.max(nq, nk) * row + FOOT;
-  return { places, gap, left, second, row, token, labelled, top, compact, width: Math.ceil(x - gap + 8), height };
-}
-
-function hatch(context) {
-  const tile = new OffscreenCanvas(6, 6), pen = tile.getContext('2d');
-  pen.fillStyle = 'rgba(128, 128, 128, .14)';
-  pen.fillRect(0, 0, 6, 6);
-  pen.strokeStyle = 'rgba(128, 128, 128, .55)';
-  pen.beginPath();
-  for (const shift of [-6, 0, 6]) { pen.moveTo(shift, 6); pen.lineTo(shift + 6, 0); }
-  pen.stroke();
-  return context.createPattern(tile, 'repeat');
-}
-
-function paint(canvas, view, place) {
-  const scale = window.devicePixelRatio || 1;
-  canvas.width = Math.round(place.width * scale);
-  canvas.height = Math.round(place.height * scale);
-  canvas.style.width = place.width + 'px';
-  canvas.style.height = place.height + 'px';
-  const context = canvas.getContext('2d'), tables = { signed: colours(view.signed), weights: colours(view.weights) };
-  const masked = hatch(context), mask = view.matrices[3].values, [broken] = colours(view.broken.slice(1));
-  view.matrices.forEach((matrix, number) => {
-    const [rows, columns] = matrix.shape, at = place.places[number];
-    const small = new OffscreenCanvas(columns, rows), pen = small.getContext('2d');
-    const image = pen.createImageData(columns, rows), cells = new Uint32Array(image.data.buffer);
-    for (let i = 0; i < cells.length; i++) {
-      const value = matrix.values[i];
-      if (!Number.isFinite(value)) cells[i] = broken;
-      else if (matrix.palette === 'mask') cells[i] = value ? 0x59808080 : 0;
-      else if (matrix.name === 'softmax' && !mask[i]) cells[i] = 0;
-      else if (matrix.palette === 'weights') cells[i] = tables.weights[Math.round(clamp(value, 0, 1) * 254)];
-      else cells[i] = tables.signed[Math.round((clamp(value / matrix.limit, -1, 1) + 1) * 127)];
-    }
-    pen.putImageData(image, 0, 0);
-    const [x, y, w, h] = [at.x, at.y, at.w, at.h].map(length => Math.round(length * scale));
-    if (matrix.columns === 'key') { context.fillStyle = masked; context.fillRect(x, y, w, h); }
-    if (matrix.palette === 'mask') {
-      // What is allowed is plain, what is hidden keeps its hatch.
-      for (let i = 0; i < cells.length; i++) {
-        if (!matrix.values[i]) continue;
-        const [r, c] = [Math.floor(i / columns), i % columns];
-        context.clearRect(x + Math.floor((c * w) / columns), y + Math.floor((r * h) / rows), Math.ceil(w / columns), Math.ceil(h / rows));
-      }
-    }
-    context.imageSmoothingEnabled = w < columns || h < rows;
-    context.imageSmoothingQuality = 'high';
-    context.drawImage(small, x, y, w, h);
-  });
-}
 
 const format = value => {
   if (Number.isNaN(value)) return 'not a number';
@@ -152,29 +40,12 @@ function linked(view, [number, row, column]) {
   return [[1, row, 1, 0, whole(1)], ...[2, 3, 4].map(at => [at, 0, nq, row, 1]), [5, row, 1, 0, whole(5)], ...(name === 'V' ? [[6, 0, nq, column, 1]] : [])];
 }
 
-function legend(node, view) {
-  const bar = (hex, from, to) => {
-    const stops = [];
-    for (let i = 0; i <= 8; i++) stops.push('#' + hex.slice(6 * Math.round((i / 8) * 254), 6 * Math.round((i / 8) * 254) + 6));
-    const strip = element('span', 'bar');
-    strip.style.background = `linear-gradient(90deg, ${stops.join(', ')})`;
-    return element('span', 'item', from, strip, to);
-  };
-  node.replaceChildren(bar(view.signed, 'lowest', 'highest; white is 0, each matrix to its ± below'), bar(view.weights, '0', '1 weight'));
-  if (view.matrices.some(matrix => matrix.values.some(value => !Number.isFinite(value)))) {
-    const box = element('span', 'hatch');
-    box.style.background = view.broken;
-    node.append(element('span', 'item', box, 'not a number'));
-  }
-  if (view.matrices[3].values.some(value => !value)) node.append(element('span', 'item', element('span', 'hatch'), 'masked'));
-}
-
 const instances = new WeakMap();
 
 export default function ({ data, parentElement, setTriggerValue }) {
   const scroll = parentElement.querySelector('.scroll'), strip = scroll.querySelector('.strip');
   const [canvas, labels, marks, tip, live] = ['canvas', '.labels', '.marks', '.tip', '.live'].map(part => strip.querySelector(part));
-  const view = decode(data);
+  const view = read(data);
   const state = instances.get(strip) ?? { at: view.selected, sent: null, timer: 0 };
   instances.set(strip, state);
   // A run that began before the latest key press must not move the outline back.
@@ -288,10 +159,8 @@ export default function ({ data, parentElement, setTriggerValue }) {
       element('div', '', element('b', '', view.matrices[at[0]].name)), element('div', '', ...first),
       element('div', '', ...second), element('div', 'value', element('b', '', said(view, at))),
     );
-    const frame = strip.getBoundingClientRect(), x = event.clientX - frame.left, y = event.clientY - frame.top;
-    const right = scroll.scrollLeft + scroll.clientWidth;
-    tip.style.left = Math.max(0, x + 14 + tip.offsetWidth > right ? x - tip.offsetWidth - 12 : x + 14) + 'px';
-    tip.style.top = Math.max(0, y + 16 + tip.offsetHeight > frame.height ? y - tip.offsetHeight - 10 : y + 16) + 'px';
+    const frame = strip.getBoundingClientRect(), right = scroll.scrollLeft + scroll.clientWidth;
+    placeTip(tip, event.clientX - frame.left, event.clientY - frame.top, right, frame.height);
   };
   canvas.onpointerleave = () => { tip.hidden = true; hovered = null; outline(); };
   canvas.onclick = event => {

@@ -1,21 +1,17 @@
-"""Equation 1 as a row of linked matrices on one canvas (ui/equation_strip.js, ui/equation_strip.css).
+"""Equation 1 as a row of linked matrices on one canvas (ui/equation_strip.js, ui/equation_matrices.js).
 
 The browser gets every number as float32, so that what it says of a cell is exact; colours are its own business.
 """
 
-import json
-import struct
 from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import streamlit as st
-from streamlit.components.v2 import component
 
-from transformer.analysis.palette import NOT_A_NUMBER
+from ui.canvas import PALETTE, canvas_component, packed
 from ui.equation_arithmetic import COLUMNS, MATRICES, ROWS, Cell, divided_by, matrices
-from ui.theme import DIFFERENCES, KIND_COLOURS, KIND_NAMES, WEIGHTS, lookup_table
+from ui.theme import DIFFERENCES, KIND_COLOURS, KIND_NAMES, lookup_table
 
 if TYPE_CHECKING:
     from transformer.analysis.head_parts import HeadParts
@@ -36,14 +32,7 @@ _HTML = """
 <div class="legend"></div>
 """
 
-
-def _file(name: str) -> str:
-    return (Path(__file__).parent / name).read_text(encoding="utf-8")
-
-
-_component = component(
-    "roundtable.equation_strip", html=_HTML, css=_file("equation_strip.css"), js=_file("equation_strip.js")
-)
+_component = canvas_component("equation_strip", _HTML, "equation_matrices.js")
 
 
 def equation_strip(
@@ -77,10 +66,7 @@ def too_long(parts: "HeadParts") -> str:
 
 
 def payload(parts: "HeadParts", selected: Cell) -> bytes:
-    """What the browser gets: the header's length (uint32, little-endian), the header (JSON), float32 numbers.
-
-    The header is filled up with spaces, so that the numbers begin at a multiple of four bytes.
-    """
+    """What the browser gets; after the header float32 numbers."""
     values = matrices(parts)
     made_of = _made_of(parts)
     shown = [
@@ -103,14 +89,11 @@ def payload(parts: "HeadParts", selected: Cell) -> bytes:
         "keys": parts.keys.labels,
         "matrices": shown,
         "selected": [MATRICES.index(selected.matrix), selected.row, selected.column],
-        "broken": NOT_A_NUMBER,
         "signed": lookup_table(DIFFERENCES, 255).tobytes().hex(),
-        "weights": lookup_table(WEIGHTS, 255).tobytes().hex(),
+        "weights": PALETTE,
     }
-    text = json.dumps(header).encode()
-    text += b" " * (-len(text) % 4)
     numbers = b"".join(np.ascontiguousarray(matrix, "<f4").tobytes() for matrix in values.values())
-    return struct.pack("<I", len(text)) + text + numbers
+    return packed(header, numbers)
 
 
 def _made_of(parts: "HeadParts") -> dict[str, str]:

@@ -1,44 +1,19 @@
 // Patterns over training: every recorded step is a frame. The grid of heads, and one of them large, on two canvases;
 // a button that plays, and a slider over steps. Nothing is asked of the server while it plays.
-// Text only ever goes through textContent and fillText.
 
-const FULL = 254, MASKED = 255, FRAME_MS = 160, GAP = 6, LETTER = 12, THUMBNAIL = 130, TALLEST = 400;
-const clamp = (value, low, high) => Math.min(Math.max(value, low), high);
-
-function decode(data) {
-  const bytes = data instanceof Uint8Array ? data : new Uint8Array(data);
-  const length = new DataView(bytes.buffer, bytes.byteOffset).getUint32(0, true);
-  const header = JSON.parse(new TextDecoder().decode(bytes.subarray(4, 4 + length)));
-  return { ...header, pixels: bytes.subarray(4 + length) };
-}
-
-// ABGR, as a canvas stores colours on every machine that runs a browser today; masked cells stay transparent.
-function colours(hex) {
-  const table = new Uint32Array(256);
-  for (let i = 0; 6 * i < hex.length; i++) {
-    const rgb = parseInt(hex.slice(6 * i, 6 * i + 6), 16);
-    table[i] = 0xff000000 | ((rgb & 255) << 16) | (rgb & 0xff00) | (rgb >> 16);
-  }
-  return table;
-}
+const FRAME_MS = 160, REST_MS = 400, NEWEST = -1; // REST_MS: after which the slider rests, and a link may hold its step
+const GAP = 6, LETTER = 12, THUMBNAIL = 130, TALLEST = 400;
 
 function map(film, table, frame, layer, head) {
-  const [rows, columns] = frame.shape, size = rows * columns;
-  const canvas = new OffscreenCanvas(columns, rows), pen = canvas.getContext('2d');
-  const image = pen.createImageData(columns, rows), cells = new Uint32Array(image.data.buffer);
-  const from = frame.offset + (layer * film.heads.length + head) * size;
-  for (let i = 0; i < size; i++) cells[i] = table[film.pixels[from + i]];
-  pen.putImageData(image, 0, 0);
+  const [rows, columns] = frame.shape, { canvas, cells, show } = bitmap(rows, columns);
+  const from = frame.offset + (layer * film.heads.length + head) * cells.length;
+  for (let i = 0; i < cells.length; i++) cells[i] = table[film.bytes[from + i]];
+  show();
   return canvas;
 }
 
 function prepare(canvas, width, height) {
-  const scale = window.devicePixelRatio || 1;
-  canvas.width = Math.round(width * scale);
-  canvas.height = Math.round(height * scale);
-  canvas.style.width = width + 'px';
-  canvas.style.height = height + 'px';
-  const pen = canvas.getContext('2d');
+  const scale = fit(canvas, width, height), pen = canvas.getContext('2d');
   pen.scale(scale, scale);
   pen.imageSmoothingEnabled = false;
   return pen;
@@ -53,19 +28,17 @@ function shorten(pen, text, width) {
 
 const states = new WeakMap();
 
-export default function ({ data, parentElement, setStateValue }) {
+export default function ({ data, parentElement, setTriggerValue }) {
   const root = parentElement.querySelector('.film');
   const find = name => root.querySelector(name);
   const [play, slider, step, grid, opened, title, tip, written] =
     ['.play', '.slider', '.step', '.grid', '.opened', '.title', '.tip', '.written'].map(find);
-  const film = decode(data), table = colours(film.palette), frames = film.frames;
-  const known = states.get(root);
-  const state = known ?? { at: frames.length - 1, layer: film.selected[0], head: film.selected[1], timer: 0 };
+  const film = decode(data), table = colours(film.palette), frames = film.frames, last = frames.length - 1;
+  const state = states.get(root) ?? { step: film.step, sent: film.step, layer: film.selected[0], head: film.selected[1], timer: 0 };
   states.set(root, state);
-  // Who watches the newest frame of a run that goes on sees the next one; another film starts at its end.
-  if (state.film !== film.name || state.at >= state.count - 1) state.at = frames.length - 1;
-  Object.assign(state, { film: film.name, count: frames.length });
-  state.at = clamp(state.at, 0, frames.length - 1);
+  // Who watches the newest frame of a run that goes on sees the next one; so does another film without this step.
+  const found = frames.findIndex(frame => frame.step === state.step);
+  state.at = found < 0 ? last : found;
   state.layer = clamp(state.layer, 0, film.layers - 1);
   state.head = clamp(state.head, 0, film.heads.length - 1);
   const steepest = Math.min(1, Math.max(...frames.map(({ shape: [rows, columns] }) => rows / columns)));
@@ -80,19 +53,19 @@ export default function ({ data, parentElement, setStateValue }) {
     const [rows, columns] = frame.shape, cell = Math.min(w / columns, h / rows);
     place = { left, top, w, h };
     const pen = prepare(grid, left + film.heads.length * (place.w + GAP), top + film.layers * (place.h + GAP));
+    const masked = film.masked && hatch(pen), text = ink();
     pen.font = '12px ' + getComputedStyle(root).fontFamily;
-    pen.fillStyle = ink();
     pen.textBaseline = 'middle';
     for (let layer = 0; layer < film.layers; layer++) {
       const y = top + layer * (place.h + GAP);
       pen.textAlign = 'right';
+      pen.fillStyle = text;
       pen.fillText('L' + layer, left - 5, y + place.h / 2);
       for (let head = 0; head < film.heads.length; head++) {
         const x = left + head * (place.w + GAP);
+        pen.fillStyle = text;
         if (!layer) { pen.textAlign = 'center'; pen.fillText('H' + film.heads[head], x + place.w / 2, top / 2); }
-        pen.globalAlpha = 0.12;
-        pen.fillRect(x, y, columns * cell, rows * cell);
-        pen.globalAlpha = 1;
+        if (masked) { pen.fillStyle = masked; pen.fillRect(x, y, columns * cell, rows * cell); }
         pen.drawImage(map(film, table, frame, layer, head), x, y, columns * cell, rows * cell);
         if (layer === state.layer && head === state.head) {
           pen.strokeStyle = film.colour;
@@ -143,17 +116,16 @@ export default function ({ data, parentElement, setStateValue }) {
       brush.fillText(text, 0, 0);
       brush.restore();
     }
-    brush.globalAlpha = 0.12;
-    brush.fillRect(left, top, columns * cell, rows * cell);
-    brush.globalAlpha = 1;
+    if (film.masked) { brush.fillStyle = hatch(brush); brush.fillRect(left, top, columns * cell, rows * cell); }
     brush.drawImage(map(film, table, frame, state.layer, state.head), left, top, columns * cell, rows * cell);
   }
 
   function draw() {
     const frame = frames[state.at];
+    state.step = state.at < last ? frame.step : NEWEST;
     drawGrid(frame);
     drawHead(frame);
-    slider.max = frames.length - 1;
+    slider.max = last;
     slider.value = state.at;
     slider.setAttribute('aria-valuetext', `step ${frame.step}`);
     step.textContent = `step ${frame.step.toLocaleString('en')}`;
@@ -170,19 +142,24 @@ export default function ({ data, parentElement, setStateValue }) {
     state.timer = 0;
     play.textContent = '▶ Play';
     root.dataset.playing = 'false';
+    clearTimeout(state.resting);
+    state.resting = setTimeout(() => {
+      if (state.step !== state.sent) setTriggerValue('rested', (state.sent = state.step));
+    }, REST_MS);
   }
 
   function tick() {
-    if (state.at + 1 >= frames.length) return stop();
+    if (state.at >= last) return stop();
     state.at += 1;
     draw();
   }
 
   function start() {
-    if (state.at + 1 >= frames.length) state.at = 0;
+    if (state.at >= last) state.at = 0;
     draw();
     play.textContent = '❚❚ Pause';
     root.dataset.playing = 'true';
+    clearTimeout(state.resting);
     clearInterval(state.timer);
     state.timer = setInterval(tick, FRAME_MS);
   }
@@ -191,11 +168,10 @@ export default function ({ data, parentElement, setStateValue }) {
     state.layer = clamp(layer, 0, film.layers - 1);
     state.head = clamp(head, 0, film.heads.length - 1);
     draw();
-    setStateValue('opened', [state.layer, state.head]);
   }
 
   play.onclick = () => (state.timer ? stop() : start());
-  slider.oninput = () => { stop(); state.at = Number(slider.value); draw(); };
+  slider.oninput = () => { state.at = Number(slider.value); draw(); stop(); };
   grid.onclick = event => {
     const layer = Math.floor((event.offsetY - place.top) / (place.h + GAP));
     const head = Math.floor((event.offsetX - place.left) / (place.w + GAP));
@@ -212,16 +188,14 @@ export default function ({ data, parentElement, setStateValue }) {
     const row = Math.floor((event.offsetY - large.top) / large.cell), column = Math.floor((event.offsetX - large.left) / large.cell);
     tip.hidden = row < 0 || column < 0 || row >= rows || column >= columns;
     if (tip.hidden) return;
-    const value = film.pixels[frame.offset + ((state.layer * film.heads.length + state.head) * rows + row) * columns + column];
-    const weight = value === MASKED ? 'masked' : (value / FULL).toFixed(2);
-    tip.textContent = `\u2068${frame.queries[row]}\u2069 → \u2068${frame.keys[column]}\u2069: ${weight}`;
-    tip.style.left = Math.min(event.offsetX + 14, opened.clientWidth - 120) + 'px';
-    tip.style.top = event.offsetY + 18 + 'px';
+    const byte = film.bytes[frame.offset + ((state.layer * film.heads.length + state.head) * rows + row) * columns + column];
+    tip.replaceChildren(element('bdi', '', frame.queries[row]), ' → ', element('bdi', '', frame.keys[column]), ': ', weight(byte));
+    placeTip(tip, event.offsetX, event.offsetY, opened.clientWidth, Infinity);
   };
   opened.onpointerleave = () => { tip.hidden = true; };
 
   root.style.setProperty('--kind', film.colour);
-  find('.masked').hidden = !film.masked;
+  find('.legend').replaceChildren(scaleItem(film.palette, FULL, '0', '1 weight'), ...cellItems(film));
   // What is playing goes on with the new frames.
   if (state.timer) { clearInterval(state.timer); state.timer = setInterval(tick, FRAME_MS); } else stop();
   draw();
@@ -230,5 +204,5 @@ export default function ({ data, parentElement, setStateValue }) {
     if (root.clientWidth !== width) { width = root.clientWidth; draw(); }
   });
   resized.observe(root);
-  return () => { resized.disconnect(); clearInterval(state.timer); state.timer = 0; };
+  return () => { resized.disconnect(); clearInterval(state.timer); clearTimeout(state.resting); state.timer = 0; };
 }

@@ -3,23 +3,19 @@
 The browser gets every frame at once, one byte a cell, so that playing asks nothing of the server.
 """
 
-import json
-import struct
-from collections.abc import Sequence
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-from streamlit.components.v2 import component
+import streamlit as st
 
 from transformer.training.probes import Probe
-from ui.theme import AXIS_TITLES, KIND_COLOURS, KIND_NAMES, WEIGHTS, lookup_table
+from ui.canvas import BROKEN, MASKED, PALETTE, canvas_component, packed, to_bytes
+from ui.theme import AXIS_TITLES, KIND_COLOURS, KIND_NAMES
 
-FULL, MASKED = 254, 255
-"""Weights from 0 to 1 are the bytes from 0 to FULL."""
+NEWEST = -1
+"""In the place of a step."""
 
-_BAR = ", ".join("#" + "".join(f"{channel:02x}" for channel in colour) for colour in lookup_table(WEIGHTS, 9).tolist())
-_HTML = f"""
+_HTML = """
 <div class="film">
   <div class="controls">
     <button class="play" type="button">▶ Play</button>
@@ -29,8 +25,7 @@ _HTML = f"""
   <div class="pictures">
     <div class="left">
       <canvas class="grid" tabindex="0" role="application" aria-roledescription="grid of attention heads"></canvas>
-      <div class="legend">0<span class="bar" style="background: linear-gradient(90deg, {_BAR})"></span>1 weight
-        <span class="masked" hidden>masked</span></div>
+      <div class="legend"></div>
       <div class="writes"><span>At this step the model writes</span><div class="written" dir="auto"></div></div>
     </div>
     <div class="right">
@@ -41,25 +36,35 @@ _HTML = f"""
 </div>
 """
 
-
-def _file(name: str) -> str:
-    return (Path(__file__).parent / name).read_text(encoding="utf-8")
+_component = canvas_component("film", _HTML)
 
 
-_component = component("roundtable.film", html=_HTML, css=_file("film.css"), js=_file("film.js"))
+def film(
+    probe: Probe,
+    kind: str,
+    selected: tuple[int, int],
+    step: int | None,
+    on_rest: Callable[[int | None], None],
+    key: str = "film",
+) -> None:
+    """Draw the film of one kind of attention on one probe sentence.
+
+    step: where it stands when it is first seen, None for the newest. Once it rests elsewhere, on_rest(step) is called.
+    """
+
+    def rested() -> None:
+        at = int(st.session_state[key].rested)
+        on_rest(None if at == NEWEST else at)
+
+    _component(data=payload(probe, kind, selected, step), key=key, on_rested_change=rested)
 
 
-def film(name: str, probe: Probe, kind: str, selected: tuple[int, int], key: str = "film") -> None:
-    """Draw the film of one kind of attention on one probe sentence; another `name` starts at its own end."""
-    _component(data=payload(name, probe, kind, selected), key=key, on_opened_change=lambda: None)
-
-
-def payload(name: str, probe: Probe, kind: str, selected: tuple[int, int]) -> bytes:
-    """What the browser gets: the header's length (uint32, little-endian), the header (JSON), one byte a cell."""
-    frames, parts, offset = [], [], 0
-    for trace, own in zip(probe.traces, probe.translations, strict=True):
+def payload(probe: Probe, kind: str, selected: tuple[int, int], step: int | None = None) -> bytes:
+    """What the browser gets; after the header one byte a cell, frame after frame."""
+    cells = [to_bytes(trace[kind].pattern, trace[kind].mask) for trace in probe.traces]
+    frames, offset = [], 0
+    for trace, own, part in zip(probe.traces, probe.translations, cells, strict=True):
         attention = trace[kind]
-        cells = to_bytes(attention.pattern, attention.mask)
         frames.append(
             {
                 "step": trace.step,
@@ -70,32 +75,21 @@ def payload(name: str, probe: Probe, kind: str, selected: tuple[int, int]) -> by
                 "offset": offset,
             }
         )
-        parts.append(cells.tobytes())
-        offset += cells.size
+        offset += part.size
     first = probe.traces[0][kind]
     query, key = AXIS_TITLES[kind]
     header: dict[str, Any] = {
-        "name": name,
         "kind": KIND_NAMES[kind],
         "colour": KIND_COLOURS[kind],
         "query": query,
         "key": key,
         "layers": len(first.layers),
         "heads": first.heads,
-        "palette": lookup_table(WEIGHTS, FULL + 1).tobytes().hex(),
+        "palette": PALETTE,
         "selected": selected,
-        "masked": not all(trace[kind].mask.all() for trace in probe.traces),
+        "step": NEWEST if step is None else step,
+        "masked": any(bool((part == MASKED).any()) for part in cells),
+        "broken": any(bool((part == BROKEN).any()) for part in cells),
         "frames": frames,
     }
-    return _packed(header, parts)
-
-
-def to_bytes(pattern: np.ndarray, mask: np.ndarray) -> np.ndarray:
-    """Weights (layer, head, query, key) as bytes; MASKED where the query may not attend."""
-    weights = np.clip(np.nan_to_num(pattern, nan=0.0), 0, 1)
-    return np.where(mask, np.rint(weights * FULL), MASKED).astype(np.uint8)
-
-
-def _packed(header: dict[str, Any], parts: Sequence[bytes]) -> bytes:
-    text = json.dumps(header).encode()
-    return struct.pack("<I", len(text)) + text + b"".join(parts)
+    return packed(header, b"".join(part.tobytes() for part in cells))

@@ -1,28 +1,8 @@
 // The head grid: one canvas for all thumbnails, plain elements for everything that has words or a theme.
-// Text only ever goes through textContent.
 
-const MASKED = 255, BROKEN = 254, FULL = 253;
 const STACKED = 640; // pixels of a window up to which Streamlit puts columns below each other
 const TOP = 22, LARGEST = 150, TALL = 560; // TALL: of the whole grid, where its maps stay readable
 const name = (prefix, label) => (/^\d+$/.test(label) ? prefix + label : label);
-const clamp = (value, low, high) => Math.min(Math.max(value, low), high);
-
-function decode(data) {
-  const bytes = data instanceof Uint8Array ? data : new Uint8Array(data);
-  const length = new DataView(bytes.buffer, bytes.byteOffset).getUint32(0, true);
-  const header = JSON.parse(new TextDecoder().decode(bytes.subarray(4, 4 + length)));
-  return { ...header, pixels: bytes.subarray(4 + length) };
-}
-
-// Colours as the canvas stores them (ABGR on every machine that runs a browser today); masked stays transparent.
-function colours(hex) {
-  const table = new Uint32Array(256);
-  for (let i = 0; 6 * i < hex.length; i++) {
-    const rgb = parseInt(hex.slice(6 * i, 6 * i + 6), 16);
-    table[i] = 0xff000000 | ((rgb & 255) << 16) | (rgb & 0xff00) | (rgb >> 16);
-  }
-  return table;
-}
 
 // Square cells where the box allows it: the thumbnail has the proportions of the sentence pair, but room for its label.
 function layout(view, width) {
@@ -39,26 +19,9 @@ function layout(view, width) {
   };
 }
 
-function hatch(context) {
-  const tile = new OffscreenCanvas(6, 6), pen = tile.getContext('2d');
-  pen.fillStyle = 'rgba(128, 128, 128, .14)';
-  pen.fillRect(0, 0, 6, 6);
-  pen.strokeStyle = 'rgba(128, 128, 128, .55)';
-  pen.beginPath();
-  for (const shift of [-6, 0, 6]) { pen.moveTo(shift, 6); pen.lineTo(shift + 6, 0); }
-  pen.stroke();
-  return context.createPattern(tile, 'repeat');
-}
-
 function paint(canvas, view, place) {
-  const scale = window.devicePixelRatio || 1, [rows, columns] = view.shape;
-  canvas.width = Math.round(place.width * scale);
-  canvas.height = Math.round(place.height * scale);
-  canvas.style.width = place.width + 'px';
-  canvas.style.height = place.height + 'px';
-  const context = canvas.getContext('2d');
-  const small = new OffscreenCanvas(columns, rows), pen = small.getContext('2d');
-  const image = pen.createImageData(columns, rows), cells = new Uint32Array(image.data.buffer);
+  const scale = fit(canvas, place.width, place.height), context = canvas.getContext('2d');
+  const [rows, columns] = view.shape, small = bitmap(rows, columns), cells = small.cells;
   const table = colours(view.palette), pattern = view.masked && hatch(context);
   // Whole pixels first, then one smooth step to the exact size: cells stay sharp and equally wide at any size.
   const w = Math.round(place.w * scale), h = Math.round(place.h * scale);
@@ -69,22 +32,15 @@ function paint(canvas, view, place) {
   for (let layer = 0; layer < view.layers.length; layer++) {
     for (let head = 0; head < view.heads.length; head++) {
       const from = (layer * view.heads.length + head) * rows * columns;
-      for (let i = 0; i < cells.length; i++) cells[i] = table[view.pixels[from + i]];
-      pen.putImageData(image, 0, 0);
+      for (let i = 0; i < cells.length; i++) cells[i] = table[view.bytes[from + i]];
+      small.show();
       brush.clearRect(0, 0, large.width, large.height);
-      brush.drawImage(small, 0, 0, large.width, large.height);
+      brush.drawImage(small.canvas, 0, 0, large.width, large.height);
       const x = Math.round(place.x(head) * scale), y = Math.round(place.y(layer) * scale);
       if (pattern) { context.fillStyle = pattern; context.fillRect(x, y, w, h); }
       context.drawImage(large, x, y, w, h);
     }
   }
-}
-
-function element(tag, className, ...content) {
-  const node = document.createElement(tag);
-  node.className = className;
-  node.append(...content);
-  return node;
 }
 
 // bdi keeps a right-to-left token from turning its neighbours around.
@@ -97,35 +53,25 @@ function tokens(labels, start, step) {
 
 function describe(view, at) {
   const [rows, columns] = view.shape, [sq, sk] = view.step;
-  const value = view.pixels[((at.layer * view.heads.length + at.head) * rows + at.row) * columns + at.column];
-  const weight = value === MASKED ? 'masked' : value === BROKEN ? 'not a number (NaN)' : (value / FULL).toFixed(2);
-  const most = sq * sk > 1 && value <= FULL ? `at most ${weight} (largest of ${sq} × ${sk} tokens)` : weight;
+  const byte = view.bytes[((at.layer * view.heads.length + at.head) * rows + at.row) * columns + at.column];
+  const most = sq * sk > 1 && byte <= FULL ? `at most ${weight(byte)} (largest of ${sq} × ${sk} tokens)` : weight(byte);
   return [
     element('div', 'head', `${name('L', view.layers[at.layer])}·${name('H', view.heads[at.head])}`),
     element('div', '', 'query ', tokens(view.queries, at.row * sq, sq), ' → key ', tokens(view.keys, at.column * sk, sk)),
-    element('div', 'weight', most),
+    element('div', 'value', most),
   ];
 }
 
 function legend(node, view) {
-  const stops = [];
-  for (let i = 0; i <= 8; i++) {
-    const at = 6 * Math.round((i / 8) * FULL);
-    stops.push('#' + view.palette.slice(at, at + 6));
-  }
-  const bar = element('span', 'bar');
-  bar.style.background = `linear-gradient(90deg, ${stops.join(', ')})`;
-  node.replaceChildren(element('span', 'item', '0', bar, '1 weight'));
-  if (view.masked) node.append(element('span', 'item', element('span', 'hatch'), 'masked'));
-  if (view.broken) node.append(element('span', 'item', element('span', 'nan'), 'not a number'));
+  node.replaceChildren(scaleItem(view.palette, FULL, '0', '1 weight'), ...cellItems(view));
   const [sq, sk] = view.step;
   if (sq * sk > 1) node.append(element('span', 'item', `a pixel is the largest of ${sq} × ${sk} tokens`));
 }
 
 // Whether two views show the same maps under the same labels, whatever is selected.
 function alike(one, other) {
-  const text = view => JSON.stringify({ ...view, pixels: 0, selected: 0 });
-  return one && text(one) === text(other) && one.pixels.every((pixel, i) => pixel === other.pixels[i]);
+  const text = view => JSON.stringify({ ...view, bytes: 0, selected: 0 });
+  return one && text(one) === text(other) && one.bytes.every((byte, i) => byte === other.bytes[i]);
 }
 
 const instances = new WeakMap();
@@ -206,9 +152,8 @@ export default function ({ data, parentElement, setTriggerValue, setStateValue }
     box(hovered, at.layer, at.head, place.gap / 2 - 1);
     tip.replaceChildren(...describe(view, at));
     tip.hidden = hovered.hidden = false;
-    const frame = grid.getBoundingClientRect(), x = event.clientX - frame.left, y = event.clientY - frame.top;
-    tip.style.left = Math.max(0, Math.min(x + 14, parentWidth() - tip.offsetWidth - 4)) + 'px';
-    tip.style.top = (y + 18 + tip.offsetHeight > frame.height ? y - tip.offsetHeight - 10 : y + 18) + 'px';
+    const frame = grid.getBoundingClientRect();
+    placeTip(tip, event.clientX - frame.left, event.clientY - frame.top, parentWidth(), frame.height);
   };
   canvas.onpointerleave = leave;
   canvas.onclick = event => {

@@ -2,25 +2,18 @@
 
 The browser gets one byte a pixel. Long sentences are pooled by maximum to at most 32 pixels a side, because a mean
 would hide the single bright cell that one looks for; the tooltip says so, and the opened head shows every number.
-Cells that are masked and weights that are no numbers have bytes of their own.
 """
 
-import json
-import struct
 from collections.abc import Callable, Sequence
-from pathlib import Path
 
 import numpy as np
 import streamlit as st
-from streamlit.components.v2 import component
 
 from transformer.analysis.attention import Attention
-from transformer.analysis.palette import NOT_A_NUMBER
-from ui.theme import KIND_COLOURS, KIND_NAMES, WEIGHTS, lookup_table
+from ui.canvas import BROKEN, MASKED, PALETTE, canvas_component, packed, to_bytes
+from ui.theme import KIND_COLOURS, KIND_NAMES
 
 GAP = 32  # pixels between columns of gap="medium"
-MASKED, BROKEN = 255, 254
-FULL = 253  # weights from 0 to 1 are the bytes from 0 to FULL
 
 _HTML = """
 <div class="grid" tabindex="0" role="application" aria-roledescription="grid of attention heads">
@@ -34,12 +27,7 @@ _HTML = """
 <div class="legend"></div>
 """
 
-
-def _file(name: str) -> str:
-    return (Path(__file__).parent / name).read_text(encoding="utf-8")
-
-
-_component = component("roundtable.head_grid", html=_HTML, css=_file("head_grid.css"), js=_file("head_grid.js"))
+_component = canvas_component("head_grid", _HTML)
 
 
 def head_grid(
@@ -72,7 +60,7 @@ def column_width(columns: Sequence[int], place: int, key: str = "head_grid") -> 
 
 
 def payload(attention: Attention, selected: tuple[int, int]) -> bytes:
-    """What the browser gets: the header's length (uint32, little-endian), the header (JSON), one byte a pixel."""
+    """What the browser gets; after the header one byte a pixel."""
     pixels, step = pool(attention.pattern, attention.mask, 32 if len(attention.heads) <= 12 else 24)
     header = {
         "kind": KIND_NAMES[attention.kind],
@@ -84,12 +72,11 @@ def payload(attention: Attention, selected: tuple[int, int]) -> bytes:
         "shape": pixels.shape[2:],
         "step": step,
         "selected": selected,
-        "palette": lookup_table(WEIGHTS, FULL + 1).tobytes().hex() + NOT_A_NUMBER.removeprefix("#"),
+        "palette": PALETTE,
         "masked": bool((pixels == MASKED).any()),
         "broken": bool((pixels == BROKEN).any()),
     }
-    text = json.dumps(header).encode()
-    return struct.pack("<I", len(text)) + text + pixels.tobytes()
+    return packed(header, pixels.tobytes())
 
 
 def pool(pattern: np.ndarray, mask: np.ndarray, limit: int) -> tuple[np.ndarray, tuple[int, int]]:
@@ -105,6 +92,4 @@ def pool(pattern: np.ndarray, mask: np.ndarray, limit: int) -> tuple[np.ndarray,
         rows, columns = range(0, n_query, step[0]), range(0, n_key, step[1])
         pattern = np.maximum.reduceat(np.maximum.reduceat(pattern, rows, axis=2), columns, axis=3)  # NaN stays
         mask = np.logical_or.reduceat(np.logical_or.reduceat(mask, rows, axis=0), columns, axis=1)
-    weights = np.rint(np.clip(np.nan_to_num(pattern), 0, 1) * FULL)
-    weights = np.where(np.isfinite(pattern), weights, BROKEN)
-    return np.where(mask, weights, MASKED).astype(np.uint8), step
+    return to_bytes(pattern, mask), step

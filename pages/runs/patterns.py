@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from pages.runs import film_step
 from pages.runs.choose import choose_probe, choose_run
 from transformer.analysis.trace import KINDS
 from transformer.training.runs import Run
@@ -40,7 +41,8 @@ def _film(name: str, index: int, n_probes: int, kind: str, live: bool) -> None:
         )
         return
     probe = probes[index]
-    film(f"{name}.{index}.{kind}", probe, kind, (len(probe.traces[-1][kind].layers) - 1, 0))
+    selected = len(probe.traces[-1][kind].layers) - 1, 0
+    film(probe, kind, selected, film_step.standing(probe.steps), film_step.rest)
     st.echarts_chart(
         entropy_chart(probe.steps, entropies(name, index, kind)),
         height=320,

@@ -153,6 +153,27 @@ def test_a_head_is_opened_by_a_click_and_by_the_keyboard(serve, folder, page):
     expect(film.locator(".title")).to_have_text("L0·H0")
 
 
+def test_a_link_holds_the_step_where_the_film_rests(serve, folder, page, new_page):
+    from tests.ui.test_film import many_heads
+    from transformer.training.probes import save_probes
+
+    save_probes(make_run(folder, "one"), [many_heads()])
+    server = serve()
+    open_page(page, server, f"training?training_tab={FILM.replace(' ', '+')}")
+    film, slider = page.locator(".film"), page.get_by_role("slider", name="Step of training")
+    expect(film).to_have_attribute("data-step", "9")
+    slider.fill("0")
+    expect(page).to_have_url(re.compile(r"[?&]training_step=0(&|$)"))
+    other = new_page()
+    other.goto(page.url)
+    expect(other.locator(".film")).to_have_attribute("data-step", "0")
+    page.get_by_test_id("stMain").get_by_text("cross", exact=True).click()
+    expect(page).to_have_url(re.compile("kind=cross"))
+    expect(film).to_have_attribute("data-step", "0")
+    slider.fill("1")
+    expect(page).not_to_have_url(re.compile("training_step"))
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_a_thousand_runs_and_every_view(serve, folder, new_page, scheme):
     for number in range(1000):

@@ -9,10 +9,11 @@ import pytest
 from pages.runs.translations import probe_html, stretches
 from tests import hostile
 from tests.pages.made_runs import add_tokenizer, make_loadable, make_run, no_processes
-from tests.ui.test_film import PROBE
+from tests.ui.test_film import PROBE, read
 from transformer.training import locks, runs
 from transformer.training.probes import Probe, save_probes
 from transformer.training.status import LOCK_FILE, STOP_FILE
+from ui.film import NEWEST
 from ui.run_text import duration, plain
 
 PAGE = "pages/training.py"
@@ -278,6 +279,16 @@ def test_patterns_are_a_film_with_entropies(open_page, folder):
     (entropy,) = charts(app).values()
     assert [each["name"] for each in entropy["series"]] == ["L0·H0"]
     assert entropy["series"][0]["data"] == [[0, 0.0], [7, 1.0]]
+
+
+@pytest.mark.parametrize("asked", ["0", "7", "3", "-1", "x", "99999999999", "٠"])
+def test_a_link_keeps_the_step_of_a_film_unless_it_is_the_newest_or_none(open_page, folder, asked):
+    save_probes(make_run(folder, "one"), [PROBE])
+    app = open_page(PATTERNS, training_step=asked)
+    assert not app.exception
+    assert app.query_params.get("training_step") == ("0" if asked == "0" else None)
+    header, _ = read(app.get("bidi_component")[0].proto.bytes)
+    assert header["step"] == (0 if asked == "0" else NEWEST)
 
 
 def test_one_of_several_probes_is_chosen(open_page, folder):

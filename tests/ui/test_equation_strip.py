@@ -93,5 +93,5 @@ def test_what_is_no_number_spoils_no_scale_and_has_its_own_colour():
     broken[0, 0], broken[1, 1] = np.nan, -np.inf
     header, found = unpack(one_head(q=broken))
     assert header["matrices"][0]["limit"] == 4
-    assert header["broken"] == "#e5484d"
+    assert header["weights"].endswith("e5484d")
     assert np.isnan(found["Q"][0, 0])

@@ -9,9 +9,11 @@ import pytest
 
 from tests import hostile
 from tests.ui.samples import attention, random, tokens
+from transformer.analysis.palette import NOT_A_NUMBER
 from transformer.analysis.trace import Trace, Translation
 from transformer.training.probes import Probe
-from ui.film import FULL, MASKED, payload, to_bytes
+from ui.canvas import BROKEN, FULL, MASKED
+from ui.film import NEWEST, payload
 
 
 def trace(step: int, weights: list, queries: tuple[str, ...]) -> Trace:
@@ -41,22 +43,28 @@ def read(data: bytes) -> tuple[dict, np.ndarray]:
     return json.loads(data[4 : 4 + length]), np.frombuffer(data[4 + length :], np.uint8)
 
 
-def test_weights_are_bytes_and_masked_ones_are_told_apart():
-    pattern = np.array([[[[1.0, 0.0], [0.5, 0.5]]]])
-    mask = np.array([[True, False], [True, True]])
-    assert to_bytes(pattern, mask).tolist() == [[[[FULL, MASKED], [127, 127]]]]
+def test_a_weight_that_is_no_number_is_drawn_as_broken_and_a_masked_one_as_masked():
+    pattern = np.array([[[[1, np.nan], [np.nan, 0.5]]]], np.float32)
+    broken = replace(PROBE.traces[0].decoder, pattern=pattern)
+    probe = replace(PROBE, traces=(replace(PROBE.traces[0], decoder=broken), PROBE.traces[1]))
+    header, cells = read(payload(probe, "decoder", (0, 0)))
+    assert cells.tolist() == [FULL, MASKED, BROKEN, 126, FULL]
+    assert (header["masked"], header["broken"]) == (True, True)
+    assert header["palette"][6 * BROKEN :] == NOT_A_NUMBER[1:]
+    assert not read(payload(PROBE, "decoder", (0, 0)))[0]["broken"]
 
 
-def test_what_is_no_weight_does_not_overflow():
-    assert to_bytes(np.array([[[[np.nan, 2.0, -1.0]]]]), np.ones((1, 3), bool)).tolist() == [[[[0, FULL, 0]]]]
+def test_it_stands_at_the_newest_step_or_at_the_one_that_was_asked_for():
+    assert read(payload(PROBE, "cross", (0, 0)))[0]["step"] == NEWEST
+    assert read(payload(PROBE, "cross", (0, 0), 0))[0]["step"] == 0
 
 
 def test_a_frame_has_its_own_shape_and_place_among_the_bytes():
-    header, cells = read(payload("run.0.cross", PROBE, "cross", (0, 0)))
+    header, cells = read(payload(PROBE, "cross", (0, 0)))
     first, second = header["frames"]
     assert (first["step"], first["shape"], first["offset"], first["own"]) == (0, [2, 2], 0, "b")
     assert (second["step"], second["shape"], second["offset"], second["own"]) == (7, [1, 2], 4, "")
-    assert cells.tolist() == [FULL, 0, 0, FULL, 127, 127]
+    assert cells.tolist() == [FULL, 0, 0, FULL, 126, 126]
     assert (first["queries"], first["keys"]) == (["b", "</s>"], ["a", "</s>"])
     assert (header["layers"], header["heads"], header["selected"]) == (1, ["0"], [0, 0])
     assert header["query"].startswith("query")
@@ -64,14 +72,14 @@ def test_a_frame_has_its_own_shape_and_place_among_the_bytes():
 
 
 def test_a_decoder_is_masked_above_its_diagonal():
-    header, cells = read(payload("run.0.decoder", PROBE, "decoder", (0, 0)))
+    header, cells = read(payload(PROBE, "decoder", (0, 0)))
     assert header["masked"]
-    assert not read(payload("run.0.cross", PROBE, "cross", (0, 0)))[0]["masked"]
-    assert cells.tolist() == [FULL, MASKED, 127, 127, FULL]
+    assert not read(payload(PROBE, "cross", (0, 0)))[0]["masked"]
+    assert cells.tolist() == [FULL, MASKED, 126, 126, FULL]
 
 
 @pytest.mark.parametrize("text", hostile.PARAMETERS)
 def test_any_text_arrives_as_it_was(text):
     probe = Probe(text, None, (trace(3, [[1, 0], [0, 1]], (text, "</s>")),), (text,))
-    header, _ = read(payload("run", probe, "cross", (0, 0)))
+    header, _ = read(payload(probe, "cross", (0, 0)))
     assert (header["frames"][0]["queries"][0], header["frames"][0]["own"]) == (text, text)

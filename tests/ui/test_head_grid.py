@@ -7,7 +7,8 @@ import pytest
 from tests.ui.samples import asymmetric, attention, random, tokens
 from transformer.analysis.attention import Attention
 from transformer.analysis.palette import NOT_A_NUMBER
-from ui.head_grid import BROKEN, FULL, MASKED, column_width, payload, pool
+from ui.canvas import BROKEN, FULL, MASKED
+from ui.head_grid import column_width, payload, pool
 
 
 def unpack(attention: Attention, selected: tuple[int, int] = (0, 0)) -> tuple[dict, np.ndarray]:

@@ -1,0 +1,31 @@
+"""Which step the film stands at: in the address bar, unless it is the newest."""
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+PARAMETER = "training_step"
+_STATE = "film_step"
+
+
+def standing(steps: Sequence[int]) -> int | None:
+    """The step that the film was left at or a link asks for; None for the newest, and where there is no such step."""
+    if _STATE not in st.session_state:
+        wanted = st.query_params.get(PARAMETER, "")
+        number = int(wanted) if wanted.isascii() and wanted.isdecimal() and len(wanted) < 10 else None
+        st.session_state[_STATE] = number
+    step = st.session_state[_STATE]
+    if step not in steps[:-1]:
+        step = st.session_state[_STATE] = None
+    shown = "" if step is None else str(step)
+    if shown != st.query_params.get(PARAMETER, ""):
+        if shown:
+            st.query_params[PARAMETER] = shown
+        else:
+            del st.query_params[PARAMETER]
+    return step
+
+
+def rest(step: int | None) -> None:
+    """From the next run on."""
+    st.session_state[_STATE] = step
