@@ -11,11 +11,13 @@ from pages.heads.link import asked_for, left_out
 from pages.heads.single import one_sentence
 from pages.heads.table import table
 from pages.heads.take import take_it_with_you
+from pages.heads.take_two import take_both
 from ui.captions import left_out_line, shown_line
 from ui.sidebar import NO_MODEL, Request
 from ui.state import load, show_page
 
-TABS = {"Heads": one_sentence, "Two sentences": two_sentences, "Table": table, "BertViz": bertviz}
+TWO = "Two sentences"
+TABS = {"Heads": one_sentence, TWO: two_sentences, "Table": table, "BertViz": bertviz}
 
 EXPLANATION = r"""
 Information moves between words by **attention** (§3.2 of [the paper](https://arxiv.org/abs/1706.03762)). A head
@@ -65,12 +67,14 @@ def heads(request: Request, asked: Mapping[str, list[str]]) -> None:
     try:
         with st.spinner(f"Loading {request.model} …"):
             load(request.model, view.untrained)
-        for tab, draw in zip(st.tabs(list(TABS), key="shown", bind="query-params"), TABS.values(), strict=True):
+        shown = dict(zip(TABS, st.tabs(list(TABS), key="shown", bind="query-params"), strict=True))
+        for name, tab in shown.items():
             if tab.open:
                 with tab:
-                    draw(request, view)
-        with take:
-            take_it_with_you(request, view, opened=bool(take.open))
+                    TABS[name](request, view)
+        if take.open:
+            with take:
+                (take_both if shown[TWO].open else take_it_with_you)(request, view)
     except ValueError as error:
         st.warning(str(error))
     if "left_out" not in st.session_state:

@@ -7,7 +7,7 @@ from pathlib import Path
 from textwrap import dedent
 from typing import TYPE_CHECKING
 
-from ui.equation_arithmetic import Matrix
+from transformer.analysis.equation import Matrix
 
 if TYPE_CHECKING:
     from transformer.analysis.head_parts import HeadParts

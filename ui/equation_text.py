@@ -3,7 +3,8 @@
 from html import escape
 from typing import TYPE_CHECKING
 
-from ui.equation_arithmetic import Arithmetic, number, token
+from transformer.analysis.equation import Arithmetic, token
+from transformer.analysis.numbers import exact
 
 if TYPE_CHECKING:
     from transformer.analysis.head_parts import HeadParts
@@ -34,11 +35,11 @@ def arithmetic_block(made: Arithmetic, where: str) -> str:
 def pair_line(parts: "HeadParts", query: int, key: int, note: str) -> str:
     """What a pair's picture shows, with its score and weight in numbers."""
     product = float(parts.scores[query, key]) - (0.0 if parts.bias is None else float(parts.bias[query, key]))
-    terms = number(product)
+    terms = exact(product)
     if parts.bias is not None:
-        terms = f"{terms} + bias {number(float(parts.bias[query, key]))} = {number(float(parts.scores[query, key]))}"
+        terms = f"{terms} + bias {exact(float(parts.bias[query, key]))} = {exact(float(parts.scores[query, key]))}"
     if parts.mask[query, key]:
-        weight = f"softmax over the row makes it a weight of <b>{number(float(parts.pattern[query, key]))}</b>"
+        weight = f"softmax over the row makes it a weight of <b>{exact(float(parts.pattern[query, key]))}</b>"
     else:
         weight = "the key is masked, so its weight is <b>0</b>"
     turned = " q and k are shown after RoPE has turned them by their positions." if parts.unturned else ""

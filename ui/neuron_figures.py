@@ -4,8 +4,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from transformer.analysis.equation import divided_by
+from transformer.analysis.numbers import exact
+from transformer.analysis.svg_neurons import LOWERS, RAISES, kept_keys
 from ui.encoding_theme import NEUTRAL
-from ui.equation_arithmetic import divided_by, number
 from ui.figure_parts import BAND, GRIDLESS, empty_figure, note
 from ui.figures import escape, shorten
 from ui.theme import DIFFERENCES, KIND_COLOURS, WEIGHTS, colour_scale
@@ -15,9 +17,6 @@ if TYPE_CHECKING:
 
     from transformer.analysis.head_parts import HeadParts
 
-MOST_KEYS = 40
-RAISES, LOWERS = DIFFERENCES[8], DIFFERENCES[2]
-"""Colours of bars above and below 0, those of the diverging palette."""
 _STRIPE, _BETWEEN, _SUM, _ROW = 26, 8, 190, 20  # pixels
 _TOP, _BOTTOM, _LEFT = 26, 46, 104
 
@@ -69,7 +68,7 @@ def _running_sum(figure: "go.Figure", parts: "HeadParts", steps: np.ndarray, que
     figure.add_bar(
         x=places, y=terms, base=starts, width=widths, xaxis="x", yaxis="y4",
         marker={"color": [RAISES if term >= 0 else LOWERS for term in terms], "line": {"width": 0}},
-        customdata=np.stack([np.array(names, object), [number(end) for end in ends]], axis=1),
+        customdata=np.stack([np.array(names, object), [exact(end) for end in ends]], axis=1),
         hovertemplate="%{customdata[0]}: <b>%{y:.3f}</b><br>sum so far %{customdata[1]}<extra></extra>",
     )  # fmt: skip
     score, ticks = float(ends[-1]), ticks | {at: "score"}
@@ -82,7 +81,7 @@ def _running_sum(figure: "go.Figure", parts: "HeadParts", steps: np.ndarray, que
     figure.add_shape(
         line | {"x0": places[-1] + widths[-1] / 2, "x1": at + wide / 2, "y0": score, "y1": score, "line_dash": "dot"}
     )
-    note(figure, f"<b>{number(score)}</b>", 13, x=at, y=score, yref="y4", yanchor="bottom" if score >= 0 else "top")
+    note(figure, f"<b>{exact(score)}</b>", 13, x=at, y=score, yref="y4", yanchor="bottom" if score >= 0 else "top")
     by = divided_by(parts)
     what = "running<br>sum of<br>q∘k" + (f" / {by}" if by else "")
     note(
@@ -105,15 +104,6 @@ def _running_sum(figure: "go.Figure", parts: "HeadParts", steps: np.ndarray, que
 def _largest(values: np.ndarray) -> float:
     """The largest size among numbers, 1 where there is none but 0."""
     return float(np.abs(values).max(initial=0, where=np.isfinite(values))) or 1.0
-
-
-def kept_keys(parts: "HeadParts", query: int, key: int) -> np.ndarray:
-    """The keys of a row that are drawn, in their order: all, or of many the chosen one and those of most weight."""
-    n = len(parts.keys)
-    if n <= MOST_KEYS:
-        return np.arange(n)
-    order = np.argsort(-parts.pattern[query], kind="stable")
-    return np.sort(np.concatenate([[key], order[order != key][: MOST_KEYS - 1]]))
 
 
 def row_figure(parts: "HeadParts", query: int, key: int, width: int = 640) -> "go.Figure":

@@ -5,23 +5,11 @@ from math import exp
 from typing import TYPE_CHECKING
 
 from transformer.analysis.markup import escape, isolated, tag
-from ui.numbers import scientific
+from transformer.analysis.numbers import number, percent, scientific
 from ui.theme import KIND_COLOURS
 
 if TYPE_CHECKING:
     from transformer.decoding.score import TargetScore
-
-
-def number(value: float, digits: int = 2) -> str:
-    """With a real minus sign."""
-    return f"{value:.{digits}f}".replace("-", "−")
-
-
-def percent(value: float) -> str:
-    """A probability with two digits, or as little as it is."""
-    if value >= 0.0995:
-        return f"{value:.0%}"
-    return f"{value:.1%}" if value >= 0.0005 else "<0.1%"
 
 
 def table(heads: Sequence[str], rows: Sequence[Sequence[str]], marked: int | None = None, text_columns: int = 1) -> str:

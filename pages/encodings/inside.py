@@ -9,10 +9,10 @@ from pages.encodings.lengths import lengths
 from pages.encodings.views import CHART, choose_view
 from transformer.analysis.attention import Attention
 from transformer.analysis.hand_built import even_pattern, hand_built_pattern, nearest_heads, weight_at
+from transformer.analysis.numbers import scientific
 from ui.encoding_state import distances, divergences, order, parts, untrained_encoder
 from ui.encoding_theme import ENCODING_NAMES
 from ui.figures import head_figure
-from ui.numbers import scientific
 from ui.position_figures import (
     distance_figure,
     divergence_figure,

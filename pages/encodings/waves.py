@@ -14,8 +14,8 @@ from transformer.analysis.encodings import (
     sinusoidal,
     wavelengths,
 )
+from transformer.analysis.numbers import scientific
 from ui.encoding_figures import drawn_every, profile_figure, similarity_figure, table_figure
-from ui.numbers import scientific
 from ui.wave_figures import rotation_figure, wave_figure, wavelength_figure
 
 VIEWS = ("Waves", "Heat map", "Wavelengths", "Distance", "Rotation")

@@ -16,11 +16,11 @@ from ui.state import trace
 
 def two_sentences(request: Request, view: View) -> None:
     """The sidebar's sentence on the left, a second one on the right; the model writes the second one's target."""
-    second = st.text_input(
+    st.text_input(
         "Second sentence", examples(request.model)[1], key="second", bind="query-params", autocomplete="off",
         help="Read by the same model; the model writes its translation, whatever target the sidebar has.",
     )  # fmt: skip
-    sides = (request, replace(request, sentence=second or "", target=None))
+    sides = (request, second_of(request))
     shown: list[Attention | None] = []
     columns = st.columns(2, gap="medium")
     for place, (side, column) in enumerate(zip(sides, columns, strict=True)):
@@ -33,6 +33,11 @@ def two_sentences(request: Request, view: View) -> None:
                 layer, head = view.place(attention)
                 st.html(title_of(side, view, attention))
                 draw_map(attention, layer, head, column_width((1, 1), place), key=f"opened_{place}")
+
+
+def second_of(request: Request) -> Request:
+    """What is asked for on the right; an empty sentence where nothing is typed there."""
+    return replace(request, sentence=st.session_state.get("second") or "", target=None)
 
 
 def _grid(request: Request, view: View, place: int) -> Attention | None:

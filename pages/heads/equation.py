@@ -1,14 +1,17 @@
 """The opened head as Equation 1: its matrices in a row, the arithmetic of one cell, and the lines that compute it."""
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import streamlit as st
 
 from pages.heads.pair import as_computed, choose_key, choose_query, numbered, opened_parts, strongest_query
-from pages.heads.take_head import SHOWN, take_parts
+from pages.heads.take_head import SHOWN, Taken, take_parts
 from pages.heads.view import View
 from transformer.analysis.attention import Attention
-from ui.equation_arithmetic import COLUMNS, MATRICES, ROWS, Cell, arithmetic, matrices, where
+from transformer.analysis.equation import COLUMNS, MATRICES, ROWS, Cell, arithmetic, matrices, where
+from transformer.analysis.head_files import matrix_rows
+from transformer.analysis.svg_equation import equation_svg
 from ui.equation_source import source_of
 from ui.equation_strip import equation_strip, too_long
 from ui.equation_text import arithmetic_block
@@ -28,7 +31,13 @@ def equation(request: Request, view: View, attention: Attention, width: int) -> 
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         cell = choose_cell(parts)
         shown = f"{SHOWN.get(cell.matrix, cell.matrix)}[{cell.row}, {cell.column}]"
-        take_parts(request, view, parts, None, shown)
+        taken = Taken(
+            f"equation-{cell.matrix}-{cell.row}-{cell.column}",
+            partial(equation_svg, parts, cell),
+            {"matrices": partial(matrix_rows, parts)},
+            shown,
+        )
+        take_parts(request, view, parts, taken)
     st.html(
         '<div class="note">Each matrix is made from those on its left. Outlined is what belongs to the chosen cell. '
         f"{_marks(parts)}{as_computed(view)}</div>"

@@ -1,13 +1,17 @@
 """The opened head between one query and one key: what each dimension adds to the score."""
 
+from functools import partial
+
 import streamlit as st
 
 from pages.heads.pair import as_computed, choose_key, choose_query, opened_parts
-from pages.heads.take_head import take_parts
+from pages.heads.take_head import Taken, take_parts
 from pages.heads.view import View
 from transformer.analysis.attention import Attention
+from transformer.analysis.head_files import key_rows, pair_rows
+from transformer.analysis.svg_neurons import MOST_KEYS, neurons_svg
 from ui.equation_text import pair_line
-from ui.neuron_figures import MOST_KEYS, describe_pair, describe_row, pair_figure, row_figure
+from ui.neuron_figures import describe_pair, describe_row, pair_figure, row_figure
 from ui.sidebar import Request
 
 CHART = {"displaylogo": False}
@@ -23,7 +27,13 @@ def neurons(request: Request, view: View, attention: Attention, width: int) -> N
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         query = choose_query(parts)
         key = choose_key(parts, query)
-        take_parts(request, view, parts, (query, key), f"q[{query}] * head.k[{key}] * head.scale")
+        taken = Taken(
+            f"neurons-{query}-{key}",
+            partial(neurons_svg, parts, query, key),
+            {"dimensions": partial(pair_rows, parts, query, key), "keys": partial(key_rows, parts, query)},
+            f"q[{query}] * head.k[{key}] * head.scale",
+        )
+        take_parts(request, view, parts, taken)
     st.html(pair_line(parts, query, key, as_computed(view)))
     alt = describe_pair(parts, query, key)
     st.plotly_chart(pair_figure(parts, query, key, width), width="content", key="neurons", alt=alt, config=CHART)

@@ -16,10 +16,10 @@ from pages.translating.view import View
 from transformer.analysis.alignment import Direction, Link, word_links, word_weights
 from transformer.analysis.attention import Attention
 from transformer.analysis.markup import escape, tag
+from transformer.analysis.numbers import number
 from ui.translation_lines import MOST_WORDS, Line, lines_svg
 from ui.translation_maps import Map, describe_map, map_figure
 from ui.translation_picture import picture
-from ui.translation_scores import number
 
 THRESHOLD = "threshold"
 LINKS: dict[str, Direction] = {

@@ -11,8 +11,8 @@ from pages.translating.layers import cross_layer, layer_weights, said_layer
 from pages.translating.state import deletion
 from pages.translating.view import View
 from transformer.analysis.markup import isolated, tag
+from transformer.analysis.numbers import number
 from ui.translation_maps import Map, describe_map, map_figure
-from ui.translation_scores import number
 
 if TYPE_CHECKING:
     from transformer.analysis.deletion import Deletion

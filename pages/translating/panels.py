@@ -9,6 +9,7 @@ from pages.translating.layers import layer_weights, said_layer
 from pages.translating.state import text
 from pages.translating.view import View
 from transformer.analysis.markup import isolated, tag
+from transformer.analysis.numbers import number, percent
 from transformer.analysis.trace import Trace
 from transformer.decoding.hypothesis import length_penalty
 from transformer.text.tokenizer import EOS
@@ -16,7 +17,7 @@ from ui.state import load
 from ui.translation_cache import CacheStep, cache_step, cache_svg
 from ui.translation_lines import MOST_WORDS, Line, lines_svg
 from ui.translation_picture import picture
-from ui.translation_scores import number, percent, table
+from ui.translation_scores import table
 from ui.translation_tree import MOST_STEPS, tree_svg
 
 TREE_WIDTH = 1040

@@ -15,6 +15,7 @@ from tests.analysis.hand_made import ABOUT, asymmetric, parse
 from tests.analysis.test_report import Page, made
 from transformer import __version__
 from transformer.analysis import export, export_json
+from transformer.analysis.about import About
 from transformer.analysis.export import trace_csv, trace_npz, view_csv, view_npz
 from transformer.analysis.export_json import load_trace_json, trace_json, view_json
 from transformer.analysis.files import write_trace
@@ -61,7 +62,7 @@ def test_any_text_comes_back_from_every_file(text, checkpoint, tmp_path):
     (tmp_path / "trace.npz").write_bytes(trace_npz(trace))
     assert load_trace(tmp_path / "trace.npz").source_text == text
     words = trace.cross
-    table = pd.read_csv(io.BytesIO(view_csv(words)), keep_default_na=False)
+    table = pd.read_csv(io.BytesIO(view_csv(words, ABOUT)), keep_default_na=False)
     assert table["query"].astype(str).tolist() == words.to_frame()["query"].tolist()
     assert table["key"].astype(str).tolist() == words.to_frame()["key"].tolist()
     assert_allclose(table["weight"], words.pattern.ravel(), rtol=1e-6)
@@ -71,14 +72,26 @@ def test_a_whole_trace_comes_back(trace, tmp_path):
     same(trace, read_back(trace_json(trace), tmp_path))
 
 
-def test_the_csv_is_the_frame(trace):
-    assert trace_csv(trace).decode("utf-8") == trace.to_frame().to_csv(index=False, lineterminator="\n")
-    assert view_csv(trace.decoder).decode("utf-8") == trace.decoder.to_frame().to_csv(index=False, lineterminator="\n")
+def as_frame(content: bytes) -> tuple[str, list[str]]:
+    """A CSV file without its last column, as pandas writes it, and that column."""
+    table = pd.read_csv(io.BytesIO(content), keep_default_na=False, dtype=str)
+    return table.drop(columns="about").to_csv(index=False, lineterminator="\n"), table["about"].tolist()
+
+
+def test_the_csv_is_the_frame_and_says_in_its_first_row_what_it_is_of(trace):
+    for content, frame, facts in (
+        (trace_csv(trace), trace.to_frame(), About.of(trace).facts()),
+        (view_csv(trace.decoder, ABOUT), trace.decoder.to_frame(), ABOUT.facts(trace.decoder)),
+    ):
+        table, about = as_frame(content)
+        assert table == frame.to_csv(index=False, lineterminator="\n")
+        assert json.loads(about[0]) == facts
+        assert set(about[1:]) == {""}
 
 
 def test_a_kind_without_scores_has_empty_ones_in_the_table_of_all(trace):
     mixed = replace(trace, encoder=trace.encoder.words())
-    assert trace_csv(mixed).decode("utf-8") == mixed.to_frame().to_csv(index=False, lineterminator="\n")
+    assert as_frame(trace_csv(mixed))[0] == mixed.to_frame().to_csv(index=False, lineterminator="\n")
 
 
 def test_json_holds_nothing_else_and_is_not_transposed():
@@ -139,7 +152,7 @@ def test_too_much_is_refused_and_says_what_to_do(trace, monkeypatch):
     with pytest.raises(
         ValueError, match=r"^There are 72 weights, and a CSV file takes 10; NPZ holds them all, or choose .*\.$"
     ):
-        view_csv(asymmetric())
+        view_csv(asymmetric(), ABOUT)
     with pytest.raises(
         ValueError, match=r"^There are 144 weights and scores, and a JSON file takes 10; NPZ holds .*\.$"
     ):

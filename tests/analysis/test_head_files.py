@@ -1,6 +1,5 @@
 """What is taken away of one head: files read back to the same numbers, and code that runs to them."""
 
-import csv
 import io
 import json
 
@@ -11,7 +10,8 @@ from tests import hostile
 from tests.ui.one_head import Q, one_head
 from tests.ui.samples import tokens
 from transformer.analysis.about import About
-from transformer.analysis.head_files import as_attention, head_code, head_npz, pair_csv
+from transformer.analysis.export_table import table_csv
+from transformer.analysis.head_files import as_attention, head_code, head_npz, key_rows, pair_rows
 from transformer.analysis.head_parts import head_parts
 
 ABOUT = About("model", 1200, "a sentence", "ein Satz")
@@ -44,17 +44,28 @@ def test_bias_and_rotation_go_along_where_there_are_any():
 
 
 def test_a_pair_is_a_row_for_each_dimension_and_one_for_the_bias():
-    rows = list(csv.reader(io.StringIO(pair_csv(one_head(bias=BIAS), 0, 1).decode())))
-    assert rows == [
-        ["dimension", "q", "k", "product", "term"],
-        ["0", "1.0", "0.5", "0.5", "0.25"],
-        ["1", "2.0", "1.0", "2.0", "1.0"],
-        ["2", "0.0", "0.0", "0.0", "0.0"],
-        ["3", "-1.0", "-1.0", "1.0", "0.5"],
-        ["bias", "", "", "", "-1.0"],
+    rows = pair_rows(one_head(bias=BIAS), 0, 1)
+    assert [tuple(row.values()) for row in rows] == [
+        (0, 1.0, 0.5, 0.5, 0.25),
+        (1, 2.0, 1.0, 2.0, 1.0),
+        (2, 0.0, 0.0, 0.0, 0.0),
+        (3, -1.0, -1.0, 1.0, 0.5),
+        ("bias", -1.0),
     ]
-    assert sum(float(row[4]) for row in rows[1:]) == one_head(bias=BIAS).scores[0, 1]
-    assert len(pair_csv(one_head(), 0, 1).splitlines()) == 5
+    assert sum(row["term"] for row in rows) == one_head(bias=BIAS).scores[0, 1]
+    assert len(pair_rows(one_head(), 0, 1)) == 4
+    written = table_csv(rows, ABOUT.facts()).decode().splitlines()
+    assert written[0] == "dimension,q,k,product,term,about"
+    assert written[-1] == "bias,,,,-1.0,"
+
+
+def test_a_query_is_a_row_for_each_key():
+    mask = np.array([[True, True, True], [True, False, True]])
+    rows = key_rows(one_head(mask=mask), 1)
+    assert [row["key"] for row in rows] == ["yes", "no", "</s>"]
+    assert [row["score"] for row in rows] == [2, 0, 0]
+    assert [row["may_attend"] for row in rows] == [True, False, True]
+    assert [row["weight"] for row in rows] == pytest.approx([np.e**2 / (np.e**2 + 1), 0, 1 / (np.e**2 + 1)])
 
 
 def test_one_head_is_an_attention_of_its_kind():

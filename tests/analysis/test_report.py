@@ -13,7 +13,8 @@ from tests.analysis.hand_made import asymmetric, long, tokens
 from transformer import __version__
 from transformer.analysis.attention import Attention
 from transformer.analysis.markup import visible
-from transformer.analysis.report import POLICY, decided_head, report_html
+from transformer.analysis.report import decided_head, report_html
+from transformer.analysis.report_parts import POLICY
 from transformer.analysis.trace import KINDS, Trace, Translation
 
 ELEMENTS = {

@@ -17,8 +17,8 @@ from tests import hostile
 from tests.pages.five import make_five
 from tests.ui.samples import tokens
 from transformer import load_checkpoint
+from transformer.analysis.equation import Cell
 from transformer.weights import named_weights, save_weights
-from ui.equation_arithmetic import Cell
 
 VIEWS = ("Lines", "Neurons", "Equation")
 HOSTILE = (
@@ -317,7 +317,8 @@ def test_files_and_code_of_the_view_are_made_when_they_are_asked_for(open_app, v
     assert_plain(app)
     code = next(code.value for code in app.code if "head_parts(" in code.value)
     assert code.splitlines()[-1].startswith(last)
-    assert downloads(app) == (["NPZ"] if view == "Equation" else ["NPZ", "CSV"])
+    tables = ["CSV, matrices"] if view == "Equation" else ["CSV, dimensions", "CSV, keys"]
+    assert downloads(app) == ["SVG", "NPZ", *tables]
 
 
 def test_the_picture_of_lines_can_be_taken(open_app):

@@ -4,7 +4,8 @@ import pytest
 from tests import hostile
 from tests.ui.one_head import many_keys, one_head
 from tests.ui.samples import tokens
-from ui.neuron_figures import LOWERS, MOST_KEYS, RAISES, describe_pair, describe_row, kept_keys, pair_figure, row_figure
+from transformer.analysis.svg_neurons import LOWERS, MOST_KEYS, RAISES, kept_keys
+from ui.neuron_figures import describe_pair, describe_row, pair_figure, row_figure
 
 
 def stripes(figure) -> list[list[float]]:

@@ -15,7 +15,7 @@ from transformer.text.tokenizer import EOS
 from ui.translation_cache import CacheStep, cache_step, cache_svg
 from ui.translation_lines import Line, lines_svg
 from ui.translation_maps import Map, describe_map, map_figure
-from ui.translation_scores import number, percent, score_card, table, verdict
+from ui.translation_scores import score_card, table, verdict
 from ui.translation_tokens import MOST, _numbers, payload
 from ui.translation_tree import MOST_STEPS, PALE, describe_tree, first_shown, tree_svg
 
@@ -188,11 +188,6 @@ def test_cells_are_kept_computed_or_to_come(kept):
     assert kinds.count("cell-new") == (5 if kept == 0 else 1)
     assert kinds.count("cell-empty") in (3, 2), "of very many cells those around the step are drawn"
     assert len(kinds) <= 60
-
-
-def test_numbers_are_written_as_a_person_writes_them():
-    assert (number(-1.234), number(0.5, 3)) == ("−1.23", "0.500")
-    assert [percent(value) for value in (1.0, 0.52, 0.031, 0.0001)] == ["100%", "52%", "3.1%", "<0.1%"]
 
 
 def test_a_verdict_says_how_many_times_as_likely():

@@ -32,9 +32,11 @@ class About:
         parts = [self.model, f"step {self.step:,}", f"Roundtable {__version__}", self.view]
         return " · ".join(part for part in parts if part)
 
-    def facts(self, attention: Attention, layers: tuple[str, ...] = (), heads: tuple[str, ...] = ()) -> dict[str, Any]:
-        """The same for a machine; layers and heads are the names of those shown, by default all."""
-        return {
+    def facts(
+        self, attention: Attention | None = None, layers: tuple[str, ...] = (), heads: tuple[str, ...] = ()
+    ) -> dict[str, Any]:
+        """The same for a machine; layers and heads are the names of those shown of the attention, by default all."""
+        said: dict[str, Any] = {
             "program": "Roundtable",
             "version": __version__,
             "model": self.model,
@@ -42,7 +44,11 @@ class About:
             "sentence": self.sentence,
             "target": self.target,
             "view": self.view,
-            "kind": attention.kind,
-            "layers": list(layers or attention.layers),
-            "heads": list(heads or attention.heads),
         }
+        if attention is not None:
+            said |= {
+                "kind": attention.kind,
+                "layers": list(layers or attention.layers),
+                "heads": list(heads or attention.heads),
+            }
+        return said

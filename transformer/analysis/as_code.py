@@ -13,30 +13,33 @@ def as_code(
     *,
     untrained: bool = False,
     opened: tuple[int, int] | None = None,
+    second: str | None = None,
 ) -> str:
-    """Python whose `view` is the attention of this view, and whose last line is the opened head, by its indices."""
+    """Python whose `view` is the attention of this view, and whose last line is the opened head, by its indices.
+
+    second: another sentence, whose target the model writes; `second` is then the same view of it.
+    """
     filters = filters or Filters()
-    given = "" if target is None else f", target={target!r}"
     imports = ["from transformer import load_checkpoint"]
-    traced = f"checkpoint.trace({sentence!r}{given})"
-    checkpoint = "checkpoint"
+    lines = [f"checkpoint = load_checkpoint({model!r})"]
+    checkpoint = "checkpoint.untrained()" if untrained else "checkpoint"
     if untrained:
         imports.append("from transformer.analysis.retrace import retrace")
-        traced = f"retrace(checkpoint.untrained(), {traced})"
-        checkpoint = "checkpoint.untrained()"
-    viewed = f'trace["{kind}"]'
     if filters.changed():
         imports.insert(1, "from transformer.analysis.filters import Filters")
-        norms = ""
         if filters.weighting == "norm":
             imports.append("from transformer.analysis.value_norms import value_norms")
+    given = "" if target is None else f", target={target!r}"
+    for name, traced in (("view", f"{sentence!r}{given}"), ("second", None if second is None else f"{second!r}")):
+        if traced is None:
+            continue
+        traced = f"checkpoint.trace({traced})"
+        lines.append(f"trace = {f'retrace({checkpoint}, {traced})' if untrained else traced}")
+        viewed = f'trace["{kind}"]'
+        if filters.changed():
             norms = f", value_norms({checkpoint}, trace.source, trace.decoder.keys)"
-        viewed = f'{filters!r}.apply(trace, "{kind}"{norms})'
+            viewed = f'{filters!r}.apply(trace, "{kind}"{norms if filters.weighting == "norm" else ""})'
+        lines.append(f"{name} = {viewed}")
     layer, head = opened or (0, 0)
-    lines = [
-        f"checkpoint = load_checkpoint({model!r})",
-        f"trace = {traced}",
-        f"view = {viewed}",
-    ]
-    shown = f"view.pattern[{layer}, {head}]  # (query, key)"
-    return "\n".join([*imports, "", *lines, shown])
+    shown = f"view.pattern[{layer}, {head}]" + ("" if second is None else f", second.pattern[{layer}, {head}]")
+    return "\n".join([*imports, "", *lines, f"{shown}  # (query, key)"])

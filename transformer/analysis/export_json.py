@@ -15,9 +15,11 @@ import numpy as np
 from transformer import __version__
 from transformer.analysis.about import About
 from transformer.analysis.attention import Attention, Kind, Tokens
+from transformer.analysis.export_table import encoded
 from transformer.analysis.trace import KINDS, Trace, Translation
 
-TRACE_SCHEMA, VIEW_SCHEMA, SCHEMA_VERSION = "roundtable.trace", "roundtable.view", 1
+TRACE_SCHEMA, VIEW_SCHEMA, VIEWS_SCHEMA = "roundtable.trace", "roundtable.view", "roundtable.views"
+SCHEMA_VERSION = 1
 MOST_NUMBERS = 4_000_000
 """Weights and scores in one file; NPZ takes any number."""
 
@@ -36,6 +38,16 @@ def view_json(attention: Attention, about: About) -> bytes:
     """One kind as it is seen: merged, filtered, a subset of layers and heads. Raises ValueError as trace_json does."""
     _check_size([attention])
     return _file(VIEW_SCHEMA, {**_texts({"about": about.facts(attention)}), "attention": _attention(attention)})
+
+
+def views_json(views: Sequence[tuple[Attention, About]]) -> bytes:
+    """Views of several sentences, in a list. Raises ValueError as trace_json does."""
+    _check_size([attention for attention, _ in views])
+    each = (
+        _object({**_texts({"about": about.facts(attention)}), "attention": _attention(attention)})
+        for attention, about in views
+    )
+    return _file(VIEWS_SCHEMA, {"views": f"[{','.join(each)}]"})
 
 
 def load_trace_json(path: str | Path) -> Trace:
@@ -69,8 +81,7 @@ def load_trace_json(path: str | Path) -> Trace:
 
 def _file(schema: str, members: Mapping[str, str]) -> bytes:
     head = _texts({"schema": schema, "schema_version": SCHEMA_VERSION, "version": __version__})
-    # What UTF-8 cannot hold, half a surrogate pair, is written \\udc80, which is how JSON says it too.
-    return (_object({**head, **members}) + "\n").encode("utf-8", "backslashreplace")
+    return encoded(_object({**head, **members}) + "\n")
 
 
 def _attention(attention: Attention) -> str:

@@ -1,15 +1,15 @@
-"""One head, step by step, to take away: its matrices as NPZ, a pair as CSV, and the Python that makes both."""
+"""One head, step by step, to take away: its matrices as NPZ and tables, a pair, and the Python that makes them."""
 
-import csv
-import io
-import json
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from transformer.analysis.about import About
 from transformer.analysis.as_code import as_code
 from transformer.analysis.attention import Attention, Kind
+from transformer.analysis.equation import COLUMNS, ROWS, matrices
+from transformer.analysis.export_table import Rows, arrays_npz
 
 if TYPE_CHECKING:
     from transformer.analysis.head_parts import HeadParts
@@ -21,17 +21,17 @@ def head_npz(parts: "HeadParts", about: About) -> bytes:
     `about` is a JSON text, with the scale that products of queries and keys are multiplied by.
     """
     names = ("q", "k", "v", "scores", "mask", "pattern", "z")
-    arrays = {name: getattr(parts, name) for name in names}
+    arrays: dict[str, np.ndarray | Sequence[str]] = {name: getattr(parts, name) for name in names}
     arrays |= {f"{name}_before_rotation": rows for name, rows in parts.unturned.items()}
     if parts.bias is not None:
         arrays["bias"] = parts.bias
-    for side, tokens in (("queries", parts.queries), ("keys", parts.keys)):
-        arrays[side] = np.array(tokens.labels, dtype=np.str_)
-    facts = about.facts(as_attention(parts)) | {"score": parts.score, "scale": parts.scale}
-    arrays["about"] = np.array(json.dumps(facts, ensure_ascii=False))
-    file = io.BytesIO()
-    np.savez_compressed(file, allow_pickle=False, **arrays)
-    return file.getvalue()
+    arrays |= {"queries": parts.queries.labels, "keys": parts.keys.labels}
+    return arrays_npz(arrays, head_facts(parts, about))
+
+
+def head_facts(parts: "HeadParts", about: About) -> dict[str, Any]:
+    """What a file of one head says of itself."""
+    return about.facts(as_attention(parts)) | {"score": parts.score, "scale": parts.scale}
 
 
 def as_attention(parts: "HeadParts") -> Attention:
@@ -49,19 +49,51 @@ def as_attention(parts: "HeadParts") -> Attention:
     )
 
 
-def pair_csv(parts: "HeadParts", query: int, key: int) -> bytes:
+def pair_rows(parts: "HeadParts", query: int, key: int) -> Rows:
     """One row a dimension: q, k, their product, and the product times the scale, of which, with the bias, is the score.
 
     The bias of the positions is a row of its own.
     """
-    file = io.StringIO()
-    writer = csv.writer(file, lineterminator="\n")
-    writer.writerow(("dimension", "q", "k", "product", "term"))
-    for dimension, (q, k) in enumerate(zip(parts.q[query].tolist(), parts.k[key].tolist(), strict=True)):
-        writer.writerow((dimension, q, k, q * k, q * k * parts.scale))
+    rows: list[dict[str, Any]] = [
+        {"dimension": dimension, "q": q, "k": k, "product": q * k, "term": q * k * parts.scale}
+        for dimension, (q, k) in enumerate(zip(parts.q[query].tolist(), parts.k[key].tolist(), strict=True))
+    ]
     if parts.bias is not None:
-        writer.writerow(("bias", "", "", "", float(parts.bias[query, key])))
-    return file.getvalue().encode()
+        rows.append({"dimension": "bias", "term": float(parts.bias[query, key])})
+    return rows
+
+
+def key_rows(parts: "HeadParts", query: int) -> Rows:
+    """One row a key: what the query's score and weight are for it, and whether it may attend there at all."""
+    return [
+        {
+            "query_position": query,
+            "query": parts.queries.labels[query],
+            "key_position": key,
+            "key": label,
+            "score": float(parts.scores[query, key]),
+            "may_attend": bool(parts.mask[query, key]),
+            "weight": float(parts.pattern[query, key]),
+        }
+        for key, label in enumerate(parts.keys.labels)
+    ]
+
+
+def matrix_rows(parts: "HeadParts") -> Rows:
+    """One row a cell of each matrix of Equation 1: its place, the tokens at its sides, its value."""
+    labels = {"query": parts.queries.labels, "key": parts.keys.labels}
+    return [
+        {
+            "matrix": name,
+            "row": row,
+            "row_of": f"{ROWS[name]} {labels[ROWS[name]][row]}",
+            "column": column,
+            "column_of": f"key {labels['key'][column]}" if COLUMNS[name] == "key" else f"dimension {column}",
+            "value": float(values[row, column]),
+        }
+        for name, values in matrices(parts).items()
+        for row, column in np.ndindex(*values.shape)
+    ]
 
 
 def head_code(

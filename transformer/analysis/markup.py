@@ -31,6 +31,11 @@ def isolated(text: str) -> str:
     return f"\u2068{escape(text)}\u2069"
 
 
+def escape_sentence(text: str) -> str:
+    """The same as escape() for a sentence of ours, in which isolates stand around texts made visible before."""
+    return re.sub("[^\u2068\u2069]+", lambda found: escape(found[0]), text)
+
+
 def escaped_json(content: Any) -> str:
     """JSON as markup: reading the element's text back and parsing it gives every character again, whatever it is."""
     text = json.dumps(content, ensure_ascii=False)

@@ -72,11 +72,15 @@ def beside(pictures: Sequence[str], title: str, facts: Sequence[Mapping[str, Any
     x, height, placed = 0.0, 0.0, []
     for place, picture in enumerate(pictures):
         across, down = size_of(picture)
-        own = _NAMED.sub(rf"\g<1>p{place}-", picture)  # no two elements of a file may have one name
-        placed.append(own.replace("<svg", f'<svg x="{x:g}" y="0"', 1))
+        placed.append(renamed(picture, f"p{place}-").replace("<svg", f'<svg x="{x:g}" y="0"', 1))
         x, height = x + across, max(height, down)
     whole = {"program": "Roundtable", "version": __version__, "pictures": list(map(dict, facts))}
     return _file((x, height), title, title, whole, placed)
+
+
+def renamed(picture: str, before: str) -> str:
+    """The picture with its own names for what it refers to: no two elements of one file may have the same."""
+    return _NAMED.sub(rf"\g<1>{before}", picture)
 
 
 def size_of(picture: str) -> tuple[float, float]:

@@ -6,18 +6,17 @@ import pytest
 from tests import hostile
 from tests.ui.one_head import Q, one_head
 from tests.ui.samples import tokens
-from transformer.analysis.head_inputs import Projection
-from ui.equation_arithmetic import (
+from transformer.analysis.equation import (
     MATRICES,
     Cell,
     arithmetic,
     divided_by,
     matrices,
-    number,
     token,
     where,
     written_out,
 )
+from transformer.analysis.head_inputs import Projection
 from ui.equation_text import arithmetic_block, pair_line
 
 
@@ -141,24 +140,6 @@ def test_every_value_is_what_the_matrix_holds(matrix):
     values = matrices(parts)[matrix]
     for row, column in np.ndindex(values.shape):
         assert arithmetic(parts, Cell(matrix, row, column)).value == pytest.approx(values[row, column], abs=1e-6)
-
-
-@pytest.mark.parametrize(
-    ("value", "said"),
-    [
-        (0, "0"),
-        (-0.0, "0"),
-        (1.23456, "1.235"),
-        (-0.5, "−0.500"),
-        (4.04e-5, "4.0 · 10⁻⁵"),
-        (-4e-5, "−4.0 · 10⁻⁵"),
-        (float("nan"), "not a number"),
-        (float("inf"), "∞"),
-        (-float("inf"), "−∞"),
-    ],
-)
-def test_numbers_have_three_decimals_or_a_power_of_ten(value, said):
-    assert number(value) == said
 
 
 def test_a_few_terms_are_all_written_out_and_no_term_twice():
