@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import tyro
 
-from transformer.ablations.table import PARTS_IN_ORDER, TABLE
+from transformer.ablations.table import PARTS_IN_ORDER
 from transformer.folders import runs_folder
 from transformer.training import locks
 from transformer.training.device import find_device
 from transformer.training.signals import stop_signals
 
 if TYPE_CHECKING:
+    from transformer.ablations.family import Family
     from transformer.training.trainer import Trainer
 
 
@@ -41,33 +42,33 @@ class Ablate:
         if self.steps is not None and self.steps < 1:
             raise ValueError(f"--steps is {self.steps}; allowed is a whole number of at least 1.")
         runs_folder().mkdir(parents=True, exist_ok=True)
-        if self.family == "positions":
-            if self.only:
-                raise ValueError("--only is for table3-small and minute; of positions, --parts says what to train.")
-            return self._positions()
-        return self._family()
-
-    def _positions(self) -> int:
-        from transformer.ablations.run import missing_positions, train_positions
-
-        if self.missing:
-            return _list(missing_positions(self.parts, self.steps))
-        with stop_signals() as signals:
-            finished = train_positions(self.parts, partial(_in_turn, lambda: bool(signals)), self.steps, _say)
-        return _end(finished, TABLE, [])
-
-    def _family(self) -> int:
+        if self.only and self.family == "positions":
+            raise ValueError("--only is for table3-small and minute; of positions, --parts says what to train.")
         from transformer.ablations.family import train_family
-        from transformer.ablations.minute import Minute
-        from transformer.ablations.table3 import Table3
 
-        family = Table3() if self.family == "table3-small" else Minute()
-        members = family.members(self.only, self.steps)
+        family = self._family()
+        members = family.members(self.parts if self.family == "positions" else self.only, self.steps)
         if self.missing:
-            return _list([str(member) for member in family.missing(members)])
+            for member in family.missing(members):
+                print(member)
+            return 0
         with stop_signals() as signals:
             finished = train_family(family, members, partial(_in_turn, lambda: bool(signals)), _say)
-        return _end(finished, family.table, [str(member) for member in family.missing(members)])
+        if not finished:
+            _say("Saved; the same command goes on from here.")
+            return 130
+        _say(f"The table is {family.path}.")
+        if missing := "; ".join(map(str, family.missing(members))):
+            _say(f"Missing: {missing}.")
+        return 0
+
+    def _family(self) -> "Family":
+        from transformer.ablations.minute import Minute
+        from transformer.ablations.positions import Positions
+        from transformer.ablations.table3 import Table3
+
+        families = {"positions": Positions, "table3-small": Table3, "minute": Minute}
+        return families[self.family]()
 
 
 def _in_turn(should_stop: Callable[[], bool], trainer: "Trainer") -> bool:
@@ -89,22 +90,6 @@ def _uses_one_core(trainer: "Trainer") -> bool:
     import torch
 
     return trainer.device.type == "cpu" and torch.get_num_threads() == 1 < (os.cpu_count() or 1)
-
-
-def _list(missing: list[str]) -> int:
-    for name in missing:
-        print(name)
-    return 0
-
-
-def _end(finished: bool, table: str, missing: list[str]) -> int:
-    if not finished:
-        _say("Saved; the same command goes on from here.")
-        return 130
-    _say(f"The table is {runs_folder() / table}.")
-    if missing:
-        _say(f"Missing: {'; '.join(missing)}.")
-    return 0
 
 
 def _waits(holder: str) -> None:

@@ -5,7 +5,7 @@ from dataclasses import asdict
 import pytest
 
 from transformer.ablations.differences import differences
-from transformer.ablations.positions import REAL_TEXT
+from transformer.ablations.position_parts import REAL_TEXT
 from transformer.ablations.variants import GROUPS, VARIANTS, chosen
 from transformer.config import ConfigError
 from transformer.presets import TABLE_3, derive

@@ -54,7 +54,7 @@ class Family(ABC):
     table: str
     """File in the checkpoints folder."""
     row: type
-    """A dataclass with the fields name, seed, steps (planned) and diverged_at."""
+    """A dataclass that has the name, the seed and the planned steps of a model."""
 
     @abstractmethod
     def members(self, only: Sequence[str], steps: int | None) -> list[Member]:
@@ -72,6 +72,10 @@ class Family(ABC):
         """The tokenizer of all models on a corpus."""
         sentences = [sentence for pair in corpus.pairs("train") for sentence in pair]
         return Tokenizer.train(sentences, vocab_size)
+
+    def preset(self, member: Member, corpus: Corpus, tokenizer: Tokenizer) -> Preset:
+        """What is trained, once the text and its tokenizer are known."""
+        return member.preset
 
     def given(self, member: Member) -> Path | None:
         """The folder of another family's model, once it is whole."""
@@ -132,7 +136,8 @@ def train_family(
             notify(f"{member} …")
             corpus = corpus_of(member.corpus)
             tokenizer = tokenizer_of(member.corpus, member.preset.train.vocab_size)
-            trainer, diverged_at = _trainer(member, corpus, tokenizer), None
+            preset = family.preset(member, corpus, tokenizer)
+            trainer, diverged_at = _trainer(runs_folder() / member.folder, preset, corpus, tokenizer), None
             try:
                 if not train(trainer):
                     return False
@@ -208,8 +213,7 @@ def _keep(family: Family, member: Member, corpus: Corpus, facts: Facts) -> None:
         rows.write_rows(merged, family.row, path)
 
 
-def _trainer(member: Member, corpus: Corpus, tokenizer: Tokenizer) -> Trainer:
-    folder, preset = runs_folder() / member.folder, member.preset
+def _trainer(folder: Path, preset: Preset, corpus: Corpus, tokenizer: Tokenizer) -> Trainer:
     if not (folder / "config.json").exists():
         return start_training(folder, corpus, preset, tokenizer)
     begun = read_config(folder)

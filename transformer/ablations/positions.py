@@ -1,145 +1,103 @@
-"""The five encodings, everything else the same: what is trained, on what, and on what lengths it is tested (§3.5)."""
+"""The family of positions: five encodings, every other thing the same, measured by the length of what they read."""
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
-from functools import partial
-from typing import Any, get_args
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, replace
 
-from torch import Tensor
-
-from transformer.ablations.lengths import (
-    LONGEST_TESTED,
-    LONGEST_TRAINED,
-    SHORT,
-    n_words,
-    short_corpus,
-    task_corpus,
-)
-from transformer.analysis.by_length import buckets
-from transformer.config import ModelConfig, Positions, TrainConfig
+from transformer.ablations.family import Facts, Family, Member, code_version
+from transformer.ablations.position_parts import ENCODINGS, PARTS, Part, length
+from transformer.ablations.table import TABLE, Row
+from transformer.analysis.by_length import LengthScore, score_by_length
+from transformer.analysis.visits import corpus_visits
+from transformer.checkpoint import Checkpoint, load_checkpoint
+from transformer.evaluate import evaluate, save_evaluation
+from transformer.folders import runs_folder
 from transformer.presets import Preset
-from transformer.text.corpora import Corpus, load_corpus
-from transformer.text.tokenizer import EOS
+from transformer.text.corpora import Corpus
+from transformer.text.tokenizer import Tokenizer
 
-ENCODINGS: tuple[Positions, ...] = get_args(Positions)
-
-REAL_TEXT = Preset(
-    ModelConfig(d_model=128, d_ff=512, n_heads=4, n_encoder_layers=3, n_decoder_layers=3),
-    TrainConfig(steps=3000, batch_tokens=1024, vocab_size=4000, warmup=800, cooldown=1000),
-)
-"""3 million target tokens: seven minutes on one core. Of so few, small batches and a cooldown make the most."""
-TASK = Preset(
-    ModelConfig(d_model=64, d_ff=256, n_heads=4, n_encoder_layers=2, n_decoder_layers=2),
-    TrainConfig(steps=2000, batch_tokens=2048, vocab_size=313, warmup=500, validate_every=1000, save_every=1000),
-)
-"""4 million target tokens; after half of them a model with sinusoids copies all strings of a trained length."""
-SHIFT = 3
+VISITS = "position_visits"
+"""Under this name evaluation.json keeps how many texts of one epoch reach each position."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Part:
-    """One corpus that all five encodings are trained on."""
+class Positions(Family):
+    """Every encoding on every part, seed after seed, so that one of each encoding is there early."""
 
-    name: str
-    preset: Preset
-    corpus: Callable[[Callable[[str], None]], Corpus]
-    """Given what is told before a download."""
-    seeds: tuple[int, ...]
-    unit: str
-    trained_to: int | None
-    """The longest length trained on; None: every length that the corpus has."""
-    edges: tuple[tuple[int, int], ...]
-    judged: Callable[[Tensor], Tensor] | None = None
-    """Which tokens accuracy counts, where not all but </s> (see score_by_length)."""
-    fitted_table: bool = False
-    """Whether a learned table ends with the longest text trained on; else it has ModelConfig.max_length rows."""
+    table = TABLE
+    row = Row
 
-    @property
-    def listed(self) -> bool:
-        """Whether its models are checkpoints that every page offers, and not only measured."""
-        return self.seeds == (1,)
+    def members(self, only: Sequence[str], steps: int | None) -> list[Member]:
+        """only: names of parts."""
+        return [
+            Member(
+                name=f"{part.name}-{encoding}",
+                seed=seed,
+                folder=part.checkpoint(encoding, seed),
+                preset=part.preset_of(encoding, seed, steps),
+                corpus=part.name,
+            )
+            for part in PARTS.values()
+            if not only or part.name in only
+            for seed in part.seeds
+            for encoding in ENCODINGS
+        ]
 
-    def checkpoint(self, encoding: Positions, seed: int) -> str:
-        """The folder of one model in the checkpoints folder. Models of the length test lie one level deeper.
+    def missing(self, members: Sequence[Member]) -> list[Member]:
+        """Also those whose weights are gone, where they are checkpoints that every page offers."""
+        unmeasured = super().missing(members)
+        return [member for member in members if member in unmeasured or _is_gone(member)]
 
-        There they are in no list of models, which sixty of them would fill.
-        """
-        if self.listed:
-            return f"positions-{encoding}"
-        return f"positions/{self.name}-{encoding}-{seed}"
+    def corpus(self, name: str, notify: Callable[[str], None]) -> Corpus:
+        return PARTS[name].corpus(notify)
 
-    def preset_of(self, encoding: Positions, seed: int, steps: int | None, longest: int) -> Preset:
-        """The preset of one model. longest: tokens of the longest text that it is trained on, </s> included."""
-        table: dict[str, Any] = {"max_length": longest} if self.fitted_table else {}
-        train = replace(self.preset.train, seed=seed)
-        if steps is not None:
-            train = replace(train, steps=steps, cooldown=train.cooldown * steps // train.steps)
-        return Preset(replace(self.preset.model, positions=encoding, **table), train)
+    def preset(self, member: Member, corpus: Corpus, tokenizer: Tokenizer) -> Preset:
+        if not PARTS[member.corpus].fitted_table:
+            return member.preset
+        model = replace(member.preset.model, max_length=_longest(corpus, tokenizer))
+        return Preset(model, member.preset.train)
 
-
-def length(pair: tuple[str, str]) -> int:
-    """Words, or letters, of the longer side of a pair."""
-    return max(map(n_words, pair))
-
-
-def _tatoeba(notify: Callable[[str], None]) -> Corpus:
-    return load_corpus("tatoeba", notify=notify)
-
-
-def _short(notify: Callable[[str], None]) -> Corpus:
-    return short_corpus(_tatoeba(notify))
-
-
-def _task(task: str, notify: Callable[[str], None]) -> Corpus:
-    return task_corpus(task)
-
-
-def _after_the_shift(gold: Tensor) -> Tensor:
-    """All tokens but </s> and the first three, which stand nowhere in the target before."""
-    judged = gold != EOS
-    judged[:, :SHIFT] = False
-    return judged
+    def measure(self, member: Member, corpus: Corpus, facts: Facts) -> list[Row]:
+        part = PARTS[member.corpus]
+        if facts.diverged_at is None:
+            checkpoint = load_checkpoint(facts.folder)
+            if part.listed:
+                _save_scores(checkpoint, corpus)
+            scores = _scores(checkpoint, corpus, part)
+        else:
+            scores = [LengthScore(*edges, 0, 0, 0, None, None, None) for edges in part.edges]
+        return [
+            Row(
+                part=part.name,
+                encoding=member.preset.model.positions,
+                seed=member.seed,
+                unit=part.unit,
+                trained_to=part.trained_to or max(map(length, corpus.pairs("train"))),
+                steps=member.preset.train.steps,
+                target_tokens=facts.target_tokens,
+                version=code_version(),
+                **asdict(score),
+            )
+            for score in scores
+        ]
 
 
-def _task_part(task: str, judged: Callable[[Tensor], Tensor] | None = None) -> Part:
-    return Part(
-        name=task,
-        preset=TASK,
-        corpus=partial(_task, task),
-        seeds=(1, 2, 3),
-        unit="letters",
-        trained_to=LONGEST_TRAINED,
-        edges=tuple(buckets(LONGEST_TESTED, 5)),
-        judged=judged,
-        fitted_table=True,
-    )
+def _is_gone(member: Member) -> bool:
+    return PARTS[member.corpus].listed and not (runs_folder() / member.folder / "model.safetensors").exists()
 
 
-PARTS: dict[str, Part] = {
-    part.name: part
-    for part in (
-        Part(
-            name="tatoeba",
-            preset=REAL_TEXT,
-            corpus=_tatoeba,
-            seeds=(1,),
-            unit="words",
-            trained_to=None,
-            edges=((1, 4), (5, 8), (9, 12), (13, 16), (17, 30)),
-        ),
-        _task_part("copy"),
-        _task_part("reverse"),
-        _task_part(f"shift-{SHIFT}", _after_the_shift),
-        Part(
-            name="short",
-            preset=REAL_TEXT,
-            corpus=_short,
-            seeds=(1, 2, 3),
-            unit="words",
-            trained_to=SHORT,
-            edges=((1, 4), (5, 8), (9, 10), (11, 12), (13, 16), (17, 30)),
-            fitted_table=True,
-        ),
-    )
-}
-"""In the order in which they are trained."""
+def _longest(corpus: Corpus, tokenizer: Tokenizer) -> int:
+    """Tokens of the longest training text, </s> included."""
+    return 1 + max(len(tokenizer.encode(text)) for pair in corpus.pairs("train") for text in pair)
+
+
+def _scores(checkpoint: Checkpoint, corpus: Corpus, part: Part) -> list[LengthScore]:
+    tokenizer, pairs = checkpoint.tokenizer, corpus.pairs("test")
+    encoded = [(tokenizer.encode(source), tokenizer.encode(target)) for source, target in pairs]
+    return score_by_length(checkpoint.model, encoded, [length(pair) for pair in pairs], part.edges, part.judged)
+
+
+def _save_scores(checkpoint: Checkpoint, corpus: Corpus) -> None:
+    """What the card and the page of positions show of a checkpoint that every page offers."""
+    scores = evaluate(checkpoint, corpus.pairs("test"))
+    save_evaluation(checkpoint.folder, f"{corpus.name} test", scores)
+    visits = corpus_visits(corpus, checkpoint.tokenizer, checkpoint.config.model.max_length)
+    save_evaluation(checkpoint.folder, VISITS, {"corpus": corpus.name, "texts": visits.tolist()})

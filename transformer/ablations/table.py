@@ -38,6 +38,11 @@ class Row:
     version: str
     """Of the code."""
 
+    @property
+    def name(self) -> str:
+        """Of the model, seed aside."""
+        return f"{self.part}-{self.encoding}"
+
 
 def write_rows(written: Iterable[Row], path: Path) -> None:
     """Write the table, replacing the file in one step."""

@@ -7,7 +7,7 @@ from typing import Any
 
 from transformer.ablations.differences import differences
 from transformer.ablations.family import Facts, Family, Member, code_version, with_steps
-from transformer.ablations.positions import PARTS
+from transformer.ablations.position_parts import PARTS
 from transformer.ablations.results import TABLE, Result
 from transformer.ablations.variants import VARIANTS, chosen
 from transformer.checkpoint import load_checkpoint, read_config

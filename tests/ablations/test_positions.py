@@ -6,10 +6,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import torch
+from safetensors.torch import load_file
 
-from transformer.ablations import run
-from transformer.ablations.positions import ENCODINGS, PARTS, Part
-from transformer.ablations.run import train_positions
+from transformer.ablations import positions
+from transformer.ablations.family import Member, train_family
+from transformer.ablations.position_parts import ENCODINGS, PARTS, Part
+from transformer.ablations.positions import Positions
 from transformer.ablations.table import PARTS_IN_ORDER, TABLE, read_rows
 from transformer.checkpoint import load_checkpoint
 from transformer.cli import main
@@ -53,9 +56,18 @@ def to_the_end(trainer: Trainer) -> bool:
     return trainer.run()
 
 
+def small(monkeypatch: pytest.MonkeyPatch, seeds: tuple[int, ...], *, fitted_table: bool) -> list[Member]:
+    """The models of a family of one small part."""
+    monkeypatch.setattr(positions, "PARTS", {"small": small_part(seeds, fitted_table)})
+    return Positions().members([], None)
+
+
+def train(members: list[Member], how=to_the_end, notify=lambda text: None) -> bool:
+    return train_family(Positions(), members, how, notify)
+
+
 def test_length_families_are_measured_on_every_length(checkpoints: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(run, "PARTS", {"small": small_part((1, 2), fitted_table=True)})
-    assert train_positions(["small"], to_the_end, notify=lambda text: None)
+    assert train(small(monkeypatch, (1, 2), fitted_table=True))
     rows = read_rows(checkpoints / TABLE)
     assert [(row.encoding, row.seed) for row in rows[::2]] == [(name, seed) for seed in (1, 2) for name in ENCODINGS]
     assert {(row.trained_to, row.steps, row.unit) for row in rows} == {(3, 3, "letters")}
@@ -70,20 +82,23 @@ def test_length_families_are_measured_on_every_length(checkpoints: Path, monkeyp
 
 
 def test_the_shipped_five_get_scores_visits_and_half_precision(checkpoints: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(run, "PARTS", {"small": small_part((1,), fitted_table=False)})
-    assert train_positions(["small"], to_the_end, notify=lambda text: None)
+    assert train(members := small(monkeypatch, (1,), fitted_table=False))
     assert {f"positions-{name}" for name in ENCODINGS} <= set(list_checkpoints())
     folder = checkpoints / "positions-learned"
     evaluation = json.loads((folder / "evaluation.json").read_text())
     assert evaluation["small test"]["perplexity"] > 1
     assert evaluation["position_visits"]["texts"][:5] == [16, 16, 14, 10, 0]
-    assert (folder / "model.safetensors").stat().st_size < (folder / "steps" / "3.safetensors").stat().st_size
+    weights = folder / "model.safetensors"
+    assert {tensor.dtype for tensor in load_file(weights).values()} == {torch.float16}
+    assert Positions().missing(members) == []
+    weights.unlink()
+    assert [str(member) for member in Positions().missing(members)] == ["small-learned, seed 1"]
 
 
 def test_what_is_unfinished_is_resumed_and_what_is_finished_is_left_alone(
     checkpoints: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(run, "PARTS", {"small": small_part((1, 2), fitted_table=True)})
+    members = small(monkeypatch, (1, 2), fitted_table=True)
     begun: list[tuple[str, int]] = []
 
     def interrupted(trainer: Trainer) -> bool:
@@ -91,37 +106,37 @@ def test_what_is_unfinished_is_resumed_and_what_is_finished_is_left_alone(
         stop_at = 2 if len(begun) == 3 else 99
         return trainer.run(should_stop=lambda: trainer.progress.step >= stop_at)
 
-    assert not train_positions(["small"], interrupted, notify=lambda text: None)
+    assert not train(members, interrupted)
     assert len(begun) == 3
     assert len(read_rows(checkpoints / TABLE)) == 4
-    assert train_positions(["small"], interrupted, notify=lambda text: None)
+    assert train(members, interrupted)
     assert begun[2][0] == begun[3][0]
     assert [step for _, step in begun] == [0, 0, 0, 2, *[0] * 7]
     shutil.rmtree(checkpoints / "positions")  # the rows are the result
     said: list[str] = []
-    assert train_positions(["small"], interrupted, notify=said.append)
-    assert said == ["small: all models are trained and measured."]
+    assert train(members, interrupted, said.append)
+    assert said == ["0 of 10 models are to be trained and measured."]
     assert len(begun) == 11
 
 
 def test_another_number_of_steps_is_refused_in_a_sentence(checkpoints: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(run, "PARTS", {"small": small_part((1, 2), fitted_table=True)})
-    assert not train_positions(["small"], lambda trainer: False, steps=5, notify=lambda text: None)
-    with pytest.raises(CheckpointError, match="was begun with 5 steps, not 3: ask for 5, or remove it"):
-        train_positions(["small"], to_the_end, notify=lambda text: None)
+    members = small(monkeypatch, (1, 2), fitted_table=True)
+    assert not train(Positions().members([], 5), lambda trainer: False)
+    with pytest.raises(CheckpointError, match="was begun with another configuration"):
+        train(members)
 
 
 def test_the_command_trains_measures_and_goes_on(
     checkpoints: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
 ):
-    monkeypatch.setattr(run, "PARTS", {"copy": small_part((1, 2), fitted_table=True)})
+    monkeypatch.setattr(positions, "PARTS", {"copy": replace(small_part((1, 2), fitted_table=True), name="copy")})
     for _ in range(2):
         with pytest.raises(SystemExit) as leaving:
             main(["ablate", "positions", "--parts", "copy", "--steps", "2"])
         assert leaving.value.code == 0
     err = capsys.readouterr().err
-    assert "small: 10 of 10 models are to be trained." in err
-    assert err.count("small: all models are trained and measured.") == 1
+    assert "10 of 10 models are to be trained and measured." in err
+    assert err.count("0 of 10 models are to be trained and measured.") == 2
     assert f"The table is {checkpoints / TABLE}." in err
     assert {row.steps for row in read_rows(checkpoints / TABLE)} == {2}
 
@@ -151,11 +166,11 @@ def test_bad_input_to_the_command_is_one_sentence(arguments: list[str], says: st
 def test_the_command_says_which_are_missing_and_trains_none(
     checkpoints: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
 ):
-    monkeypatch.setattr(run, "PARTS", {"copy": small_part((1, 2), fitted_table=True)})
+    monkeypatch.setattr(positions, "PARTS", {"copy": replace(small_part((1, 2), fitted_table=True), name="copy")})
     with pytest.raises(SystemExit) as leaving:
         main(["ablate", "positions", "--parts", "copy", "--missing"])
     assert leaving.value.code == 0
-    expected = [f"positions/small-{encoding}-{seed}" for seed in (1, 2) for encoding in ENCODINGS]
+    expected = [f"copy-{encoding}, seed {seed}" for seed in (1, 2) for encoding in ENCODINGS]
     assert capsys.readouterr().out.splitlines() == expected
     assert list(checkpoints.iterdir()) == []
 
