@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import streamlit as st
 
+from transformer.analysis.equation import COLUMNS, MATRICES, ROWS, Cell, made_of, matrices
 from ui.canvas import PALETTE, canvas_component, packed
-from ui.equation_arithmetic import COLUMNS, MATRICES, ROWS, Cell, divided_by, matrices
 from ui.theme import DIFFERENCES, KIND_COLOURS, KIND_NAMES, lookup_table
 
 if TYPE_CHECKING:
@@ -68,11 +68,11 @@ def too_long(parts: "HeadParts") -> str:
 def payload(parts: "HeadParts", selected: Cell) -> bytes:
     """What the browser gets; after the header float32 numbers."""
     values = matrices(parts)
-    made_of = _made_of(parts)
+    under = made_of(parts)
     shown = [
         {
             "name": name,
-            "made_of": made_of[name],
+            "made_of": under[name],
             "rows": ROWS[name],
             "columns": COLUMNS[name],
             "shape": matrix.shape,
@@ -94,14 +94,3 @@ def payload(parts: "HeadParts", selected: Cell) -> bytes:
     }
     numbers = b"".join(np.ascontiguousarray(matrix, "<f4").tobytes() for matrix in values.values())
     return packed(header, numbers)
-
-
-def _made_of(parts: "HeadParts") -> dict[str, str]:
-    """What stands under each name."""
-    by = divided_by(parts)
-    turned = " ↻" if parts.unturned else ""
-    score = "QKᵀ" + (f"/{by}" if by else "") + (" + b" if parts.bias is not None else "")
-    return {
-        "Q": f"x·W_Q{turned}", "K": f"x·W_K{turned}", "scores": score,
-        "mask": "all seen" if parts.mask.all() else "hatched", "softmax": "by row", "V": "x·W_V", "z": "softmax·V",
-    }  # fmt: skip
