@@ -67,7 +67,7 @@ def parts_figure(parts: Mapping[str, np.ndarray], head: int, mask: np.ndarray, l
     maps[_SUM] = _centred(np.sum([part[head] for part in parts.values()], axis=0), mask)
     limit = max(float(np.nanmax(np.abs(values), initial=0)) for values in maps.values()) or 1.0
     n, square = len(labels), len(parts) == 4
-    figure = empty_figure(500 if square else 380, margin={"l": 8, "r": 8, "t": 26, "b": 8})
+    figure = empty_figure(500 if square else 340, margin={"l": 8, "r": 8, "t": 26, "b": 8})
     ticks = list(range(0, n, max(1, -(-n // (14 if square else 24)))))
     texts = {"tickvals": ticks, "ticktext": [escape(shorten(labels[at], 10)) for at in ticks], "tickfont": {"size": 11}}
     axis = GRIDLESS | texts | {"ticks": ""}
@@ -87,8 +87,8 @@ def parts_figure(parts: Mapping[str, np.ndarray], head: int, mask: np.ndarray, l
             text=_cell_texts(labels),
             hovertemplate=f"{name}<br>%{{text}}: <b>%{{z:.2f}}</b><extra></extra>",
         )
-        across = {"domain": x, "anchor": f"y{number}", "tickangle": -90, "showticklabels": last}
-        down = {"domain": y, "anchor": f"x{number}", "showticklabels": x[0] == 0 or last}
+        across = {"domain": x, "anchor": f"y{number}", "tickangle": -90, "showticklabels": last or not square}
+        down = {"domain": y, "anchor": f"x{number}", "showticklabels": x[0] == 0 or (last and square)}
         figure.update_layout(
             {
                 f"xaxis{number}": axis | across | {"range": [-0.5, n - 0.5]},
@@ -199,7 +199,7 @@ def order_figure(bare: np.ndarray, given: np.ndarray | None, labels: Sequence[st
 def _place(number: int, n_maps: int, square: bool) -> tuple[list[float], list[float]]:
     """Where the map of that number stands, as shares of the figure's width and height."""
     if not square:
-        return [(number - 1) / n_maps, number / n_maps - 0.08], [0, 1]
+        return [(number - 1) / n_maps, number / n_maps - 0.02], [0, 1]
     if number == n_maps:
         return [0.66, 1], [0.2, 0.8]
     left, top = (number - 1) % 2, number <= 2

@@ -131,9 +131,9 @@ def _position_or_content(request: Request) -> None:
     )
     shares = found.shares()
     st.markdown(
-        f"Layer 0 is given content + position, so its scores fall apart exactly: {_terms(found.parts)}. A head that "
-        "goes by **position** is coloured, one that goes by **content** grey. Only differences between keys count; "
-        "parts sum to 100 %."
+        f"Layer 0 is given words and their places, nothing else, so its scores fall apart exactly: "
+        f"{_terms(found.parts)}. A head that goes by **position** is coloured, one that goes by **content** grey. "
+        "Only differences between keys count; parts sum to 100 %."
     )
     left, right = st.columns((3, 5), gap="medium")
     left.plotly_chart(shares_figure(shares), key="shares", alt=_describe_shares(shares), config=CHART)
