@@ -2,9 +2,10 @@
 
 import streamlit as st
 
-from pages.ablating.beside import beside
+from pages.ablating.beside import KEYS, beside
 from pages.ablating.minute import minute
 from pages.ablating.table import table
+from pages.heads.link import asked_for
 from ui.sidebar import Request
 from ui.state import show_page
 
@@ -19,10 +20,13 @@ def show() -> None:
             explain()
     st.markdown(
         "**Change one thing, train again, and see what it was good for**: our small models beside the paper’s numbers, "
-        "and two models head by head."
+        "and two to four models head by head."
     )
+    asked = asked_for(KEYS)
+    if not asked:
+        st.session_state.left_out = []
     tabs = st.tabs(TABS, key="ablation", bind="query-params")
-    for tab, draw in zip(tabs, (lambda: beside(request), table, minute), strict=True):
+    for tab, draw in zip(tabs, (lambda: beside(request, asked), table, minute), strict=True):
         if tab.open:
             with tab:
                 draw()
@@ -42,8 +46,10 @@ ablation: the scale $1/\sqrt{d_k}$ of the scores, the warmup, the place of the n
   within the spread, or the paper's within its own rounding.
 - *divided* rows start with $W_Q / \sqrt{d_k}$: unscaled scores that are the scaled ones at step 0. What is left of a
   difference is then not a matter of how it began.
-- Side by side compares two models head by head. The **Jensen–Shannon divergence** of two patterns is 0 where they
-  attend alike and ln 2 ≈ 0.69 where no query of theirs shares a key.
+- Side by side compares models head by head, each with the one in the sidebar. The **Jensen–Shannon divergence** of two
+  patterns is 0 where they attend alike and ln 2 ≈ 0.69 where no query of theirs shares a key.
+- The **noise floor** is what another seed alone makes: two models that differ in nothing else, on the same texts. A
+  difference no larger than that says nothing.
 """
     )
 

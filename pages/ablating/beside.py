@@ -1,192 +1,139 @@
-"""Two models on one sentence, head by head: what each of them sees, and how far apart they are."""
+"""Two to four models on one sentence: what each of them sees, head by head, and how far apart they are."""
 
-from typing import cast
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
-import numpy as np
 import streamlit as st
 
-from pages.ablating.choice import check_same_text, choose_other, said_model, what_changed
-from transformer.ablations.variants import VARIANTS
-from transformer.analysis.attention import Attention, Kind
-from transformer.analysis.compare import LN_2, Match, best_matches, by_index, comparable, divergences
-from transformer.analysis.trace import KINDS, Trace
-from transformer.folders import runs_folder
-from ui.compare_figures import apart_figure, difference_figure
-from ui.figures import describe_head, head_figure
-from ui.head_grid import column_width, head_grid
-from ui.output_line import output_line
+from pages.ablating.apart import how_far_apart
+from pages.ablating.choice import choose_others, of_the_same_kind, what_changed
+from pages.ablating.maps import grids, opened_heads
+from pages.ablating.shown import Shown
+from pages.ablating.take import take_it_with_you
+from pages.heads.link import left_out
+from transformer.analysis.attention import Kind
+from transformer.analysis.trace import KINDS
+from ui.captions import left_out_line
+from ui.compare_outputs import Line, Output, outputs_html
+from ui.compare_state import configs_of, known_models, measure, read
 from ui.sidebar import NO_MODEL, Request
-from ui.state import trace
-from ui.theme import KIND_NAMES
 
-CHART = {"displaylogo": False}
-OWN, ONE = "each model’s own", "one for both"
+if TYPE_CHECKING:
+    from streamlit.delta_generator import DeltaGenerator
+
+    from transformer.analysis.attention import Attention
+
+OWN, ONE = "each its own", "one for all"
 BEST, PLACE = "most alike", "same place"
-_MOST_LISTED = 8
+KEYS = (
+    *("model", "sentence", "target", "ablation", "beside", "kind", "target_of", "match"),
+    *("opened_in", "layer", "head", "look", "curves_of"),
+)
+"""What a link to the page may say."""
 
 
-def beside(request: Request | None) -> None:
-    """The sidebar's model on the left, another on the right."""
+@st.fragment
+def beside(request: Request | None, asked: Mapping[str, list[str]]) -> None:
+    """The sidebar's model first, the others after it. A click runs this part alone."""
     if request is None:
         st.info(NO_MODEL)
         return
-    left, right = st.columns([2, 7], gap="medium")
-    with left:
-        other = choose_other(request.model)
-    if other is None:
+    top = st.container(horizontal=True, vertical_alignment="bottom", gap="small")
+    with top:
+        others = choose_others(request.model)
+        take = st.popover("Take it with you", width="content", key="take_comparison", on_change="rerun")
+    if others is None:
         st.info("There is one model here: train another, and it stands in this list.")
         return
-    with right.container(horizontal=True, gap="medium"):
-        kind = st.segmented_control(
+    controls = st.container(horizontal=True, vertical_alignment="bottom", gap="small", key="controls")
+    with controls:
+        kind: Kind = st.segmented_control(  # pyright: ignore[reportAssignmentType]
             "Attention", KINDS, default="encoder", required=True, key="kind", bind="query-params", width="content"
         )  # fmt: skip
         target = st.segmented_control(
-            "Target", (ONE, OWN), default=ONE, required=True, key="target_of", bind="query-params", width="content"
-        )
-        match = st.segmented_control(
-            "Partner of each head", (BEST, PLACE), default=BEST, required=True, key="match", bind="query-params",
-            width="content",
+            "Target", (ONE, OWN), default=ONE, required=True, key="target_of", bind="query-params", width="content",
+            help="one for all: the sidebar’s target or, where it has none, what the first model writes. Rows of "
+            "decoder and cross then compare.",
         )  # fmt: skip
-    st.markdown(what_changed(request.model, other))
+        match = st.segmented_control(
+            "Partner of a head", (BEST, PLACE), default=BEST, required=True, key="match", bind="query-params",
+            width="content", help="Heads have no order in common between models that were trained apart. most alike: "
+            "each model’s heads are assigned to the first one’s so that divergences sum to the least. same place: by "
+            "layer and head.",
+        )  # fmt: skip
+    said = st.container(key="comparison_note", gap=None)
+    shown = _read(request, others, kind, target == ONE, match == BEST, controls)
+    if shown is not None:
+        grids(shown)
+        opened_heads(shown)
+        st.html(_outputs(shown))
+        how_far_apart(shown)
+        with take:
+            take_it_with_you(shown, opened=bool(take.open))
+    if "left_out" not in st.session_state:
+        st.session_state.left_out = left_out(asked, st.session_state, KEYS)
+    if st.session_state.left_out:
+        said.html(left_out_line(st.session_state.left_out))
+
+
+def _read(
+    request: Request,
+    others: Mapping[str, str],
+    kind: Kind,
+    one_target: bool,
+    matched: bool,
+    controls: "DeltaGenerator",
+) -> Shown | None:
+    """What all of them make of the sentence, with what could not be said above it; None where there is nothing."""
+    if not others:
+        st.info("Choose one to three models to stand beside it.")
+        return None
+    same, refused = of_the_same_kind(request.model, others)
+    configs = configs_of(known_models())
+    models = {request.model: request.model, **same}
     try:
-        check_same_text(request.model, other, request.sentence)
-        with st.spinner(f"{said_model(request.model)} and {said_model(other)} are reading …"):
-            written = trace(request.model, request.sentence, request.target)
-            given = written.target_text if target == ONE else request.target
-            traces = written, trace(other, request.sentence, given)
-            floor = seeds_apart(request, cast(Kind, kind or "encoder"))
+        from transformer.ablations.seeds import seed_pair
+
+        seeds = seed_pair(list(models), configs)
+        arguments = models, request.sentence, request.target, one_target, seeds
+        with st.spinner(f"{', '.join(models)} are reading …"):
+            reading = read(*arguments)
+            measured = measure(*arguments, kind)
     except ValueError as error:
         st.warning(str(error))
-        return
-    _compare(request, other, cast(Kind, kind or "encoder"), traces, match == BEST, floor)
-
-
-def _compare(
-    request: Request, other: str, kind: Kind, traces: tuple[Trace, Trace], best: bool, floor: float | None
-) -> None:
-    models = request.model, other
-    sides = zip(st.columns(2, gap="medium"), models, traces, reversed(traces), strict=True)
-    for column, model, each, another in sides:
-        role = "writes" if each.translation.generated else "reads as its target"
-        both_write = each.translation.generated and another.translation.generated
-        column.html(output_line(each, f"{said_model(model)} {role}", another if both_write else None))
-    attentions = [each[kind] for each in traces]
-    try:
-        same, on_words = comparable(attentions)
-    except ValueError as error:
-        st.info(f"{error} Grids of both models stand beside each other all the same.")
-        same, on_words = attentions, False
-        pairs = None
-    else:
-        pairs = divergences(*same)
-    matches = [] if pairs is None else best_matches(pairs)
-    place = _opened(same[0])
-    beside_it = _partner(place, same[1], matches if best else [])
-    width = column_width((1, 1), 0)
-    left, right = st.columns(2, gap="medium")
-    with left:
-        head_grid(same[0], place, _open)
-    with right:
-        head_grid(same[1], beside_it, lambda layer, head: _open_partner(layer, head, matches if best else []),
-                  key="second_grid")  # fmt: skip
-    columns = st.columns(2, gap="medium")
-    for number, (column, attention, at, model) in enumerate(
-        zip(columns, same, (place, beside_it), models, strict=True)
-    ):
-        with column:
-            st.markdown(f"**{said_model(model)} · {KIND_NAMES[kind]} L{at[0]}·H{at[1]}**")
-            figure, alt = head_figure(attention, *at, width), describe_head(attention, *at)
-            st.plotly_chart(figure, width="content", key=f"opened_{number}", alt=alt, config=CHART)
-    if on_words:
-        st.caption("The tokenizers cut differently: both are compared on words.")
-    if pairs is not None:
-        _apart(same, pairs, matches, (place, beside_it), best)
-        st.caption(_floor_line(matches, floor))
-
-
-def _apart(
-    attentions: list[Attention],
-    pairs: np.ndarray,
-    matches: list[Match],
-    opened: tuple[tuple[int, int], ...],
-    best: bool,
-) -> None:
-    """The difference of the two opened heads, and how far every head is from its partner."""
-    (one, other), (place, beside_it) = attentions, opened
-    apart = by_index(pairs)
-    if best:
-        apart = np.full(one.pattern.shape[:2], np.nan)
-        for match in matches:
-            apart[match.one] = match.divergence
-    left, right = st.columns(2, gap="medium")
-    with left:
-        st.markdown("**Right less left**, of the two opened heads")
-        difference = other.pattern[beside_it] - one.pattern[place]
-        st.plotly_chart(
-            difference_figure(one, difference), key="difference", config=CHART,
-            alt=f"Difference of two heads; the largest is {np.abs(difference).max():.2f}.",
-        )  # fmt: skip
-    with right:
-        st.markdown("**How far apart**: Jensen–Shannon divergence of each head from its partner")
-        st.plotly_chart(
-            apart_figure(apart, one), key="apart", config=CHART, alt="Divergence of each head from its partner."
-        )
-        known = sorted((float(apart[at]), at) for at in np.ndindex(apart.shape) if np.isfinite(apart[at]))[::-1]
-        listed = ", ".join(f"L{layer}·H{head} {value:.2f}" for value, (layer, head) in known[:_MOST_LISTED])
-        st.caption(
-            f"In nats: 0 alike, ln 2 = {LN_2:.2f} no key shared. Farthest apart: {listed}. Heads have no order in "
-            "common between models that were trained apart: matched by what they attend to, their sum is "
-            f"{sum(match.divergence for match in matches):.2f}; taken by place, {np.nansum(by_index(pairs)):.2f}."
-        )
-
-
-def _floor_line(matches: list[Match], floor: float | None) -> str:
-    """How far apart the two are, beside what another seed alone makes."""
-    mean = sum(match.divergence for match in matches) / len(matches)
-    said = f"Matched, the heads of these two are {mean:.3f} nats apart on average."
-    if floor is None:
-        return f"{said} What another seed alone makes is shown here once the base has its second one."
-    return f"{said} Those of the base’s first two seeds, which differ in nothing else, are {floor:.3f} apart."
-
-
-def seeds_apart(request: Request, kind: Kind) -> float | None:
-    """The mean divergence of the matched heads of the base's two seeds on the same texts; None where they are not."""
-    base, second = VARIANTS["base"].folder(1), str(runs_folder() / VARIANTS["base"].folder(2))
-    try:
-        first = trace(base, request.sentence, request.target)
-        pairs = divergences(first[kind], trace(second, request.sentence, first.target_text)[kind])
-    except ValueError:
         return None
-    found = best_matches(pairs)
-    return sum(match.divergence for match in found) / len(found)
+    for sentence in (*refused, *reading.refused):
+        st.warning(sentence)
+    if len(reading.names) < 2:
+        return None
+    with controls:
+        opened = _opened(reading.names, measured.aligned.attentions)
+    kept = {name: models[name] for name in reading.names}
+    return Shown(request, kept, configs, kind, one_target, matched, reading, measured, opened)
 
 
-def _opened(attention: Attention) -> tuple[int, int]:
-    """Where the opened head stands; the first where the session has none that is here."""
-    layer, head = st.session_state.get("layer", "0"), st.session_state.get("head", "0")
-    return (
-        attention.layers.index(layer) if layer in attention.layers else 0,
-        attention.heads.index(head) if head in attention.heads else 0,
-    )
+def _opened(names: Sequence[str], attentions: "Sequence[Attention]") -> tuple[int, tuple[int, int]]:
+    """Draw which head is open, and in which model it was opened."""
+    chosen = st.selectbox("Opened in", names, key="opened_in", bind="query-params", width=140)
+    number = names.index(chosen) if chosen in names else 0
+    n_layers, n_heads = attentions[number].pattern.shape[:2]
+    layer = st.selectbox("Layer", [str(at) for at in range(n_layers)], key="layer", bind="query-params", width=76)
+    head = st.selectbox("Head", [str(at) for at in range(n_heads)], key="head", bind="query-params", width=76)
+    return number, (int(layer or 0), int(head or 0))
 
 
-def _partner(place: tuple[int, int], other: Attention, matches: list[Match]) -> tuple[int, int]:
-    """The head of the other model beside an opened one."""
-    for match in matches:
-        if match.one == place:
-            return match.other
-    n_layers, n_heads = other.pattern.shape[:2]
-    return min(place[0], n_layers - 1), min(place[1], n_heads - 1)
-
-
-def _open(layer: str, head: str) -> None:
-    st.session_state.layer, st.session_state.head = layer, head
-
-
-def _open_partner(layer: str, head: str, matches: list[Match]) -> None:
-    """A click into the second grid opens the first model's head that stands beside it."""
-    for match in matches:
-        if match.other == (int(layer), int(head)):
-            _open(str(match.one[0]), str(match.one[1]))
-            return
-    _open(layer, head)
+def _outputs(shown: Shown) -> str:
+    """Who is compared, what changed in each against the first, and what each writes."""
+    reading = shown.reading
+    words = len({trace.source.pieces for trace in reading.traces}) > 1
+    first = shown.configs.get(shown.names[0])
+    lines = [
+        Line(
+            name,
+            f"what changed: {what_changed(first, shown.configs.get(name))}" if number else "",
+            Output.of(trace, words=words),
+            None if own is None else Output.of(own, words=words),
+        )
+        for number, (name, trace, own) in enumerate(zip(shown.names, reading.traces, reading.own, strict=True))
+    ]
+    return outputs_html(lines)

@@ -1,74 +1,72 @@
-"""Which model stands beside the sidebar's, and what sets the two apart, in words."""
+"""Which models stand beside the sidebar's, and what sets them apart from it, in words."""
 
-import os
-from html import escape
-from pathlib import Path
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from transformer import list_checkpoints
-from transformer.folders import SHIPPED, runs_folder
+from ui.compare_state import known_models
 from ui.state import about
 
+if TYPE_CHECKING:
+    from transformer.checkpoint import CheckpointConfig
 
-def choose_other(model: str) -> str | None:
-    """Draw the list; the name or folder of the other model, None where there is none."""
-    others = [name for name in [*list_checkpoints(), *_variants()] if name != model]
+MOST = 3
+"""Models beside the sidebar's."""
+
+
+def choose_others(model: str) -> dict[str, str] | None:
+    """Draw the list; the chosen models by name, with what they are loaded by. None where there is no other model."""
+    known = known_models()
+    others = [name for name in known if name != model]
     if not others:
         return None
     corpus = _corpus(model)
-    first = next((index for index, name in enumerate(others) if _corpus(name) == corpus), 0)
-    return st.selectbox("Beside it", others, index=first, key="beside", format_func=said_model, bind="query-params")
+    first = next((name for name in others if _corpus(known[name]) == corpus), others[0])
+    # A model that became the sidebar's stands no more beside it.
+    held = st.session_state.get("beside")
+    if isinstance(held, list) and not set(held) <= set(others):
+        st.session_state.beside = [name for name in held if name in others]
+    chosen = st.multiselect(
+        "Beside it", others, default=[first], max_selections=MOST, key="beside", bind="query-params",
+        help="One to three models. Each is compared with the one in the sidebar.",
+    )  # fmt: skip
+    return {name: known[name] for name in chosen}
 
 
-def said_model(name: str) -> str:
-    """A model as a person reads it: a variant without the folders that it lies in."""
-    return name.rpartition(os.sep)[2]
+def of_the_same_kind(model: str, others: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
+    """The others that read what the model reads, letters or sentences, and a sentence for each that does not."""
+    letters, kept, refused = reads_letters(model), {}, []
+    for name, place in others.items():
+        if reads_letters(place) == letters:
+            kept[name] = place
+        else:
+            reads, read = ("letters", "sentences") if letters else ("sentences", "letters")
+            refused.append(f"{name} is left out: it reads {read}, and {model} {reads}.")
+    return kept, refused
 
 
-def what_changed(model: str, other: str) -> str:
-    """The difference of two configurations, in a sentence."""
+def what_changed(one: "CheckpointConfig | None", two: "CheckpointConfig | None") -> str:
+    """What the second model has in place of what the first has, in words."""
     from transformer.ablations.differences import differences
-    from transformer.checkpoint import read_config
-    from transformer.folders import find_checkpoint
 
-    try:
-        one, two = (read_config(find_checkpoint(name)) for name in (model, other))
-    except ValueError as error:
-        return escape(str(error))
+    if one is None or two is None:
+        return "its config.json cannot be read"
     found = differences((one.model, one.train), (two.model, two.train))
     if one.corpus.get("name") != two.corpus.get("name"):
         found.insert(0, f"trained on {two.corpus.get('name')} (not {one.corpus.get('name')})")
-    changed = "; ".join(found) if found else "nothing in the configuration"
-    return f"**What changed in {_plain(said_model(other))}**: {_plain(changed)}."
+    if one.step != two.step and one.train.steps == two.train.steps:
+        found.append(f"stopped after {two.step:,} steps (not {one.step:,})")
+    return "; ".join(found) or "nothing in the configuration"
 
 
-def check_same_text(model: str, other: str, sentence: str) -> None:
-    """Raise ValueError where the two models read different kinds of text, which no comparison mends."""
+def reads_letters(place: str) -> bool:
+    """Whether a model reads strings of letters, as those of the tasks do, and no sentences."""
+    from transformer.ablations.minute_tasks import TASKS as MINUTE_TASKS
     from transformer.text.algorithmic import TASKS
 
-    kinds = [_corpus(name) in TASKS for name in (model, other)]
-    if kinds[0] != kinds[1]:
-        letters, words = (model, other) if kinds[0] else (other, model)
-        raise ValueError(
-            f"{said_model(letters)} reads letters and {said_model(words)} sentences: choose two of the same kind."
-        )
+    return _corpus(place).partition(",")[0] in {*TASKS, *MINUTE_TASKS}
 
 
-def _plain(text: str) -> str:
-    """Text that Markdown shows as it is."""
-    return "".join(f"\\{letter}" if letter in "\\`*_{}[]()#+-.!|<>~$:" else letter for letter in text)
-
-
-def _corpus(name: str) -> str:
-    return (about(name).get("corpus") or {}).get("name", "")
-
-
-def _variants() -> list[str]:
-    """Folders of the family's models, which stand in no list of models."""
-    folders: dict[str, Path] = {}
-    for parent in (runs_folder(), SHIPPED):
-        for path in sorted(parent.glob("table3/*/model.safetensors")):
-            if (path.parent / "config.json").exists():
-                folders.setdefault(path.parent.name, path.parent)
-    return [str(folder) if os.sep in str(folder) else str(folder.resolve()) for folder in folders.values()]
+def _corpus(place: str) -> str:
+    return (about(place).get("corpus") or {}).get("name", "")

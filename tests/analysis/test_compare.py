@@ -11,7 +11,17 @@ from numpy.testing import assert_allclose
 
 from tests.analysis.hand_made import tokens
 from transformer.analysis.attention import Attention
-from transformer.analysis.compare import assignment, best_matches, by_index, comparable, divergences
+from transformer.analysis.compare import (
+    Match,
+    aligned,
+    apart_from,
+    assignment,
+    best_matches,
+    by_index,
+    divergences,
+    partners,
+    ranked,
+)
 from transformer.analysis.measures import divergence
 
 LN_2 = np.log(2)
@@ -110,26 +120,69 @@ def test_the_assignment_is_the_cheapest_there_is(n_rows: int, n_columns: int, se
     assert found == pytest.approx(cheapest)
 
 
+def cut(*pieces: str, words: tuple[int, ...]):
+    """Tokens whose pieces make words: "▁a" begins one."""
+    return replace(tokens(*(piece.removeprefix("▁") for piece in pieces)), pieces=pieces, words=words)
+
+
 def test_the_same_tokens_are_compared_as_they_are():
-    both = [random_attention(), random_attention(seed=1)]
-    assert comparable(both) == (both, False)
+    three = [random_attention(seed=seed) for seed in range(3)]
+    found = aligned(three)
+    assert (found.attentions, found.compares, found.on_words) == (tuple(three), (True, True, True), False)
 
 
 def test_tokenizers_that_differ_are_compared_on_words():
-    whole = replace(attention(np.full((1, 1, 1, 2), 0.5)), keys=tokens("ab", "c"), queries=tokens("q"))
-    keys = replace(tokens("a", "b", "c"), pieces=("▁a", "b", "▁c"), words=(0, 0, 1))
-    cut = replace(attention(np.array([[[[0.25, 0.25, 0.5]]]])), keys=keys, queries=replace(tokens("q"), pieces=("▁q",)))
-    whole = replace(
-        whole, keys=replace(whole.keys, pieces=("▁ab", "▁c")), queries=replace(whole.queries, pieces=("▁q",))
+    query = cut("▁q", words=(0,))
+    whole = replace(attention(np.full((1, 1, 1, 2), 0.5)), keys=cut("▁ab", "▁c", words=(0, 1)), queries=query)
+    pieces = replace(
+        attention(np.array([[[[0.25, 0.25, 0.5]]]])), keys=cut("▁a", "b", "▁c", words=(0, 0, 1)), queries=query
     )
-    found, on_words = comparable([whole, cut])
-    assert on_words
-    assert [one.keys.labels for one in found] == [("ab", "c"), ("ab", "c")]
-    assert divergences(*found).item() == pytest.approx(0)
+    found = aligned([whole, pieces, whole])
+    assert (found.compares, found.on_words) == ((True, True, True), True)
+    assert [one.keys.labels for one in found.attentions] == [("ab", "c")] * 3
+    assert divergences(*found.attentions[:2]).item() == pytest.approx(0)
 
 
-def test_other_words_are_refused_in_a_sentence():
-    one = attention(np.full((1, 1, 2, 2), 0.5))
-    other = attention(np.full((1, 1, 3, 2), 0.5))
-    with pytest.raises(ValueError, match=r"^These cross patterns are of different words \(2 × 2, 3 × 2\); choose one"):
-        comparable([one, other])
+def test_other_words_compare_with_none_and_stay_as_they_are():
+    """The third is of other words; that the second is cut otherwise brings it to words all the same."""
+    query = cut("▁q", words=(0,))
+    whole = replace(attention(np.full((1, 1, 1, 2), 0.5)), keys=cut("▁ab", "▁c", words=(0, 1)), queries=query)
+    pieces = replace(attention(np.full((1, 1, 1, 3), 1 / 3)), keys=cut("▁a", "b", "▁c", words=(0, 0, 1)), queries=query)
+    elsewhere = replace(attention(np.full((1, 1, 1, 2), 0.5)), keys=cut("▁x", "y", words=(0, 0)), queries=query)
+    assert aligned([whole, pieces, elsewhere]).compares == (True, True, False)
+    assert aligned([whole, pieces, elsewhere]).attentions[2] is elsewhere
+    alone = aligned([pieces, elsewhere])
+    assert (alone.attentions, alone.compares, alone.on_words) == ((pieces, elsewhere), (True, False), False)
+
+
+def test_matched_divergences_stand_where_the_first_models_heads_do():
+    pairs = divergences(random_attention(1, 3), random_attention(1, 2, seed=5))
+    matches = best_matches(pairs)
+    apart = apart_from(pairs, matches)
+    assert int(np.isnan(apart).sum()) == 1, "the head that nobody is left for"
+    assert all(apart[match.one] == pairs[*match.one, *match.other] for match in matches)
+    assert_allclose(apart_from(pairs, None), by_index(pairs))
+
+
+def test_heads_are_ranked_by_their_mean_and_those_without_a_partner_are_left_out():
+    one, other = np.array([[0.1, 0.3, np.nan]]), np.array([[0.5, np.nan, np.nan]])
+    assert ranked([one, other]) == [((0, 0), pytest.approx(0.3)), ((0, 1), pytest.approx(0.3))]
+    assert ranked([one]) == [((0, 1), 0.3), ((0, 0), 0.1)]
+
+
+def test_by_place_a_head_opens_in_all_that_have_one_there():
+    shapes = [(3, 4), (3, 4), (2, 8), (1, 1)]
+    assert partners((0, (1, 3)), shapes, [None] * 4) == [(1, 3), (1, 3), (1, 3), None]
+    assert partners((2, (1, 7)), shapes, [None] * 4) == [None, None, (1, 7), None], "opened where only one has it"
+    assert partners((3, (0, 0)), shapes, [None] * 4) == [(0, 0)] * 4
+
+
+def test_matched_heads_open_with_the_first_models_between_them():
+    """The first has 1 × 2 heads, the second 1 × 3, of which the last is left over; the third has one head."""
+    second = [Match((0, 0), (0, 1), 0.1), Match((0, 1), (0, 0), 0.2)]
+    third = [Match((0, 1), (0, 0), 0.3)]
+    shapes, matches = [(1, 2), (1, 3), (1, 1)], [None, second, third]
+    assert partners((0, (0, 0)), shapes, matches) == [(0, 0), (0, 1), None]
+    assert partners((1, (0, 0)), shapes, matches) == [(0, 1), (0, 0), (0, 0)]
+    assert partners((1, (0, 2)), shapes, matches) == [None, (0, 2), None]
+    assert partners((2, (0, 0)), shapes, matches) == [(0, 1), (0, 0), (0, 0)]

@@ -1,54 +1,19 @@
-"""The page Ablations: with no table, with a broken one, with ours, and two models beside each other."""
+"""The page Ablations: its tables, absent, broken, partly filled and whole. Side by side has a file of its own."""
 
 import json
-import shutil
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
-import torch
-from streamlit.testing.v1 import AppTest
 
 from tests.ablations.results import result
-from tests.conftest import ROOT
+from tests.pages.compared import charts, open_page, said
 from transformer.ablations import rows
 from transformer.ablations.results import MINUTE_TABLE, TABLE, MinuteResult, write_results
-from transformer.checkpoint import load_checkpoint
-from transformer.weights import named_weights, save_weights
+
+__all__ = ["open_page"]
 
 BASE = [result("base", 10.0, 20.0, 1), result("base", 10.2, 20.4, 2), result("base", 10.1, 20.2, 3)]
-SIDE = "Side by side"
-
-
-@pytest.fixture
-def open_page(checkpoints: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., AppTest]:
-    """Opens the page at a tab on copies of the two small checkpoints."""
-    for name in ("sentences", "letters"):
-        shutil.copytree(checkpoints / name, tmp_path / name)
-    monkeypatch.setenv("ROUNDTABLE_CHECKPOINTS", str(tmp_path))
-    monkeypatch.setattr("transformer.folders.SHIPPED", tmp_path / "nothing")
-    monkeypatch.setattr("transformer.ablations.rows.SHIPPED", tmp_path / "nothing")
-    monkeypatch.setattr("pages.ablating.choice.SHIPPED", tmp_path / "nothing")
-
-    def start(tab: str = "Table 3", **parameters: str) -> AppTest:
-        app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120)
-        app.query_params.update({"model": "sentences", "ablation": tab, **parameters})
-        app.run()
-        app.switch_page("pages/ablations.py").run()
-        assert not app.exception
-        assert app.title[0].value == "Ablations"
-        return app
-
-    return start
-
-
-def said(app: AppTest) -> str:
-    return " ".join(element.value for kind in (app.markdown, app.info, app.caption, app.warning) for element in kind)
-
-
-def charts(app: AppTest) -> list[dict]:
-    return [json.loads(chart.proto.spec) for chart in app.get("plotly_chart")]
 
 
 def test_without_a_table_it_says_what_makes_one(open_page):
@@ -131,60 +96,3 @@ def test_tasks_of_a_minute_are_means_over_seeds(open_page, tmp_path: Path):
     assert frame["model"].tolist() == ["with the causal mask"]
     assert frame["whole answers right, alone"].tolist() == [0.75]
     assert (frame["worst seed"][0], frame["best seed"][0]) == (0.5, 1.0)
-
-
-def test_a_copy_is_as_far_apart_as_nothing(open_page, tmp_path: Path):
-    shutil.copytree(tmp_path / "sentences", tmp_path / "twin")
-    app = open_page(SIDE, sentence="The animal was tired.")
-    app.selectbox(key="beside").set_value("twin").run()
-    assert not app.exception
-    assert "**What changed in twin**: nothing in the configuration." in said(app)
-    apart = charts(app)[-1]["data"][0]
-    assert apart["zmax"] == pytest.approx(np.log(2))
-    assert "matched by what they attend to, their sum is 0.00; taken by place, 0.00" in said(app)
-    assert "once the base has its second one" in said(app)
-
-
-def test_a_head_that_moved_is_found_where_it_went(open_page, tmp_path: Path):
-    """Heads 0 and 3 of the first encoder layer change places: rows of W_Q, W_K, W_V and columns of W_O."""
-    folder = tmp_path / "moved"
-    shutil.copytree(tmp_path / "sentences", folder)
-    model = load_checkpoint(folder).model
-    order = [3, 1, 2, 0]
-    with torch.no_grad():
-        attention = model.encoder[0].attention
-        for linear in (attention.query, attention.key, attention.value):
-            linear.weight.copy_(linear.weight.unflatten(0, (4, 4))[order].flatten(0, 1))
-            linear.bias.copy_(linear.bias.unflatten(0, (4, 4))[order].flatten())
-        attention.output.weight.copy_(attention.output.weight.unflatten(1, (4, 4))[:, order].flatten(1))
-    save_weights(named_weights(model), folder / "model.safetensors")
-    app = open_page(SIDE, sentence="The animal was tired.")
-    app.selectbox(key="beside").set_value("moved").run()
-    assert not app.exception
-    assert "**sentences · Encoder self-attention L0·H0**" in said(app)
-    assert "**moved · Encoder self-attention L0·H3**" in said(app)
-    app.segmented_control(key="match").set_value("same place").run()
-    assert "**moved · Encoder self-attention L0·H0**" in said(app)
-
-
-def test_letters_and_sentences_do_not_compare(open_page):
-    app = open_page(SIDE)
-    app.selectbox(key="beside").set_value("letters").run()
-    assert [warning.value for warning in app.warning] == [
-        "letters reads letters and sentences sentences: choose two of the same kind."
-    ]
-
-
-def test_with_one_model_there_is_nothing_to_compare(open_page, tmp_path: Path):
-    shutil.rmtree(tmp_path / "letters")
-    assert "There is one model here" in said(open_page(SIDE))
-
-
-def test_variants_of_the_family_can_be_chosen(open_page, tmp_path: Path):
-    shutil.copytree(tmp_path / "sentences", tmp_path / "table3" / "uniform-1")
-    app = open_page(SIDE, sentence="The animal was tired.")
-    box = app.selectbox(key="beside")
-    assert "uniform-1" in box.options
-    app.selectbox(key="beside").set_value(str(tmp_path / "table3" / "uniform-1")).run()
-    assert not app.exception
-    assert "What changed in uniform" in said(app)

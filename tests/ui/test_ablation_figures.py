@@ -3,10 +3,8 @@
 import numpy as np
 
 from tests.ablations.results import result
-from tests.analysis.hand_made import asymmetric
 from transformer.ablations.verdicts import comparisons
 from ui.ablation_figures import cost_figure, curve_figure, dot_figure
-from ui.compare_figures import apart_figure, difference_figure
 
 BASE = [result("base", 10.0, 20.0, 1), result("base", 10.2, 20.4, 2)]
 
@@ -36,13 +34,3 @@ def test_curves_and_costs_have_a_name_for_every_line():
     assert [trace.name for trace in curve_figure({"base, seed 1": ([1, 2], [3.0, 2.0])}).data] == ["base, seed 1"]
     figure = cost_figure([*BASE, result("pre", None)], "tokens_per_second")
     assert [trace.name for trace in figure.data] == ["base"], "what diverged has no quality to show"
-
-
-def test_a_difference_is_white_at_0_and_empty_where_masked():
-    attention = asymmetric()
-    difference = attention.pattern[1, 0] - attention.pattern[0, 0]
-    heat_map = difference_figure(attention, difference).data[0]
-    assert (heat_map.zmin, heat_map.zmid, heat_map.zmax) == (-1, 0, 1)
-    assert (np.isnan(np.array(heat_map.z, float)) == ~attention.mask).all()
-    figure = apart_figure(np.array([[0.0, np.log(2)]]), attention)
-    assert figure.data[0].zmax == np.log(2)

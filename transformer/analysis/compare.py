@@ -1,4 +1,4 @@
-"""Two models on one sentence, head by head: how differently they attend, and which heads do the same."""
+"""Several models on one sentence, head by head: how differently they attend, and which heads do the same."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,18 +11,32 @@ from transformer.analysis.attention import Attention
 LN_2 = float(np.log(2))
 
 
-def comparable(attentions: Sequence[Attention]) -> tuple[list[Attention], bool]:
-    """The attentions over the same tokens, and whether those are words: where tokenizers cut differently, they are.
+@dataclass(frozen=True)
+class Aligned:
+    """What several models attend to on one sentence, over the same tokens wherever that can be."""
 
-    Raises ValueError, in one sentence, where the sentences differ even in their words.
+    attentions: tuple[Attention, ...]
+    compares: tuple[bool, ...]
+    """For each model, whether its tokens are the first one's; the first one's are."""
+    on_words: bool
+    """Whether pieces were merged to words, because the tokenizers cut differently."""
+
+
+def aligned(attentions: Sequence[Attention]) -> Aligned:
+    """The attentions over the first one's tokens, merged to words where a tokenizer cuts differently.
+
+    Where a model's words are others too, as with another target, it stays as it is and compares with none.
     """
-    if _same_tokens(attentions):
-        return list(attentions), False
-    words = [attention.words() for attention in attentions]
-    if _same_tokens(words):
-        return words, True
-    counts = ", ".join(f"{len(one.queries)} × {len(one.keys)}" for one in words)
-    raise ValueError(f"These {words[0].kind} patterns are of different words ({counts}); choose one target for all.")
+    first = attentions[0]
+    alike = tuple(_same_tokens(first, one) for one in attentions)
+    if all(alike):
+        return Aligned(tuple(attentions), alike, False)
+    words = tuple(one.words() for one in attentions)
+    on_words = tuple(_same_tokens(words[0], one) for one in words)
+    if sum(on_words) > sum(alike):
+        kept = tuple(word if same else one for one, word, same in zip(attentions, words, on_words, strict=True))
+        return Aligned(kept, on_words, True)
+    return Aligned(tuple(attentions), alike, False)
 
 
 def divergences(one: Attention, other: Attention) -> Float64[np.ndarray, "layer head other_layer other_head"]:
@@ -80,6 +94,58 @@ def best_matches(all_pairs: Float64[np.ndarray, "layer head other_layer other_he
     ]
 
 
+def apart_from(
+    all_pairs: Float64[np.ndarray, "layer head other_layer other_head"], matches: Sequence[Match] | None
+) -> Float64[np.ndarray, "layer head"]:
+    """Each head's divergence from its match, or without matches from the head at its place; NaN where it has none."""
+    if matches is None:
+        return by_index(all_pairs)
+    result = np.full(all_pairs.shape[:2], np.nan)
+    for match in matches:
+        result[match.one] = match.divergence
+    return result
+
+
+def partners(
+    opened: tuple[int, tuple[int, int]],
+    shapes: Sequence[tuple[int, int]],
+    matches: Sequence[Sequence[Match] | None],
+) -> list[tuple[int, int] | None]:
+    """The head of every model that stands beside an opened one, None for a model that has none.
+
+    opened: the model's number, and (layer, head) in it. shapes: layers and heads of each model. matches: of the first
+    model with each; None, as for the first itself, where heads are taken by their place.
+    """
+    model, place = opened
+    of_first: tuple[int, int] | None = place
+    own = matches[model]
+    if own is not None:
+        of_first = next((match.one for match in own if match.other == place), None)
+    found: list[tuple[int, int] | None] = []
+    for number, ((n_layers, n_heads), with_it) in enumerate(zip(shapes, matches, strict=True)):
+        at = of_first
+        if number == model:
+            at = place
+        elif with_it is not None and of_first is not None:
+            at = next((match.other for match in with_it if match.one == of_first), None)
+        found.append(at if at is not None and at[0] < n_layers and at[1] < n_heads else None)
+    return found
+
+
+def ranked(apart: Sequence[Float64[np.ndarray, "layer head"]]) -> list[tuple[tuple[int, int], float]]:
+    """Heads of the first model, farthest apart first: (layer, head) and the mean over the models that have a partner.
+
+    A head without any partner is left out. Heads that are as far apart stay in their order.
+    """
+    stacked = np.stack(apart)
+    known = np.isfinite(stacked)
+    count = known.sum(0)
+    total = np.where(known, stacked, 0).sum(0)
+    found = [((int(layer), int(head)), float(total[layer, head] / count[layer, head]))
+             for layer, head in zip(*np.nonzero(count), strict=True)]  # fmt: skip
+    return sorted(found, key=lambda one: -one[1])
+
+
 def assignment(cost: Float64[np.ndarray, "row column"]) -> list[tuple[int, int]]:
     """Pairs of a row and a column, none taken twice and as many as the shorter side has, whose costs sum to the least.
 
@@ -117,9 +183,8 @@ def assignment(cost: Float64[np.ndarray, "row column"]) -> list[tuple[int, int]]
     return sorted((int(row), column) for column, row in enumerate(owner) if row >= 0)
 
 
-def _same_tokens(attentions: Sequence[Attention]) -> bool:
-    sides = {(attention.queries.labels, attention.keys.labels) for attention in attentions}
-    return len(sides) == 1
+def _same_tokens(one: Attention, other: Attention) -> bool:
+    return (one.queries.labels, one.keys.labels) == (other.queries.labels, other.keys.labels)
 
 
 def _rows(attention: Attention) -> Float64[np.ndarray, "any_head query key"]:

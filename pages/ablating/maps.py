@@ -1,0 +1,139 @@
+"""The maps of Side by side: a grid a model, and the opened head of each with what sets it apart from the first."""
+
+import numpy as np
+import streamlit as st
+
+from pages.ablating.shown import Shown, open_head
+from transformer.analysis.markup import escape
+from ui.compare_figures import Panel, opened_figure
+from ui.figures import describe_head, head_figure
+from ui.head_grid import column_width, head_grid
+from ui.theme import KIND_NAMES
+
+CHART = {"displaylogo": False}
+NOWHERE = (-1000, -1000)
+"""Where the outline of a grid stands that has no opened head: off the page."""
+_LEAST = 30
+"""Pixels across a small map that four grids in a row still leave; below it there are two in a row."""
+
+
+def grids(shown: Shown) -> None:
+    """All heads of every model on one scale; a click into one opens a head in all."""
+    n_heads = max(attention.pattern.shape[1] for attention in shown.attentions)
+    n = len(shown.names)
+    share = (column_width((1,), 0) - 16 * (n - 1)) / n
+    across = n if n == 2 or (share - 26) / n_heads - 8 >= _LEAST else 2
+    for start in range(0, n, across):
+        for number, column in enumerate(st.columns(across, gap="medium" if across == 2 else "small"), start):
+            if number < n:
+                with column:
+                    _grid(shown, number)
+
+
+def _grid(shown: Shown, number: int) -> None:
+    name, place = shown.names[number], shown.places[number]
+    which = f'<span class="note">{shown.head(number, place)}</span>' if place else '<span class="note">not here</span>'
+    st.html(f'<div class="opened {shown.kind}" style="font-size:1rem">{escape(name)} {which}</div>')
+    key = "head_grid" if number == 0 else f"grid_{number}"
+    head_grid(shown.attentions[number], place or NOWHERE, lambda layer, head: open_head(name, layer, head), key=key)
+
+
+def opened_heads(shown: Shown) -> None:
+    """The opened head of each model over the same tokens, and below each its difference from the first one's."""
+    compares = [number for number, same in enumerate(shown.measured.aligned.compares) if same]
+    first = shown.attentions[0]
+    weights = [_weights(shown, number) for number in compares]
+    lower = [_floor(shown), *(_difference(shown, number) for number in compares[1:])]
+    figure = opened_figure(first, weights, lower if len(compares) > 1 else [], column_width((1,), 0))
+    st.plotly_chart(figure, width="content", key="opened_heads", alt=_alt(shown, compares), config=CHART)
+    if shown.measured.aligned.on_words:
+        st.caption("The tokenizers cut differently: pieces are merged, and words are compared.")
+    _elsewhere(shown, [number for number in range(len(shown.names)) if number not in compares])
+
+
+def _weights(shown: Shown, number: int) -> Panel:
+    attention, place = shown.attentions[number], shown.places[number]
+    if place is None:
+        return Panel(shown.names[number], None, said=shown.missing(number))
+    return Panel(shown.names[number], attention.pattern[place], attention.mask, shown.head(number, place))
+
+
+def _difference(shown: Shown, number: int) -> Panel:
+    """A model's opened head less the first one's."""
+    title = f"less {shown.names[0]}"
+    place, of_first = shown.places[number], shown.places[0]
+    if place is None or of_first is None:
+        return Panel(title, None, said="There is no pair of heads to take the difference of.")
+    one, other = shown.attentions[0], shown.attentions[number]
+    difference = other.pattern[place] - one.pattern[of_first]
+    divergence = shown.measured.pairs[number]
+    assert divergence is not None
+    said = f"{float(divergence[*of_first, *place]):.3f} nats apart"
+    return Panel(title, difference, one.mask | other.mask, said)
+
+
+def _floor(shown: Shown) -> Panel:
+    """What another seed alone makes of the opened head."""
+    title, seeds, places = "noise floor: another seed", shown.measured.seeds, shown.seed_places
+    if seeds is None or shown.reading.seeds is None:
+        return Panel(title, None, said=no_floor(shown))
+    if places is None or not shown.measured.seeds_compare:
+        one, other = shown.reading.seeds
+        return Panel(title, None, said=f"{one} and {other} differ in their seed alone; this head cannot be compared.")
+    one, other = seeds
+    (place, partner), pairs = places, shown.measured.seed_pairs
+    assert pairs is not None
+    said = f"{float(pairs[*place, *partner]):.3f} nats · {shown.reading.seeds[1]}"
+    return Panel(title, other.pattern[partner] - one.pattern[place], one.mask | other.mask, said)
+
+
+def no_floor(shown: Shown) -> str:
+    """Why there is no noise floor, and how to get one."""
+    return (
+        f"No model here differs from {shown.names[0]} in its seed alone, so that nothing says how much of a difference "
+        "is chance. Train it again with another seed."
+    )
+
+
+def _elsewhere(shown: Shown, numbers: list[int]) -> None:
+    """The opened heads of models whose tokens are others."""
+    if not numbers:
+        return
+    names = ", ".join(shown.names[number] for number in numbers)
+    st.info(
+        f"The {shown.kind} patterns of {names} are over other tokens than those of {shown.names[0]}, so that they do "
+        "not compare row by row: choose one target for all."
+    )
+    columns = st.columns(max(2, len(numbers)), gap="medium")
+    width = column_width((1,) * max(2, len(numbers)), 0)
+    for number, column in zip(numbers, columns, strict=False):
+        place, attention = shown.places[number], shown.attentions[number]
+        with column:
+            if place is None:
+                st.info(shown.missing(number))
+                continue
+            st.markdown(f"**{_plain(shown.names[number])}** · {KIND_NAMES[shown.kind]} {shown.head(number, place)}")
+            figure, alt = head_figure(attention, *place, width), describe_head(attention, *place)
+            st.plotly_chart(figure, width="content", key=f"opened_{number}", alt=alt, config=CHART)
+
+
+def _alt(shown: Shown, compares: list[int]) -> str:
+    """The opened heads in words."""
+    said = []
+    for number in compares:
+        place = shown.places[number]
+        if place is None:
+            said.append(shown.missing(number))
+            continue
+        text = f"{shown.names[number]}, {shown.head(number, place)}. {describe_head(shown.attentions[number], *place)}"
+        of_first = shown.places[0]
+        if number and of_first is not None:
+            apart = shown.attentions[number].pattern[place] - shown.attentions[0].pattern[of_first]
+            text += f" Its largest difference from {shown.names[0]} is {np.abs(apart).max(initial=0):.2f}."
+        said.append(text)
+    return " ".join(said)
+
+
+def _plain(text: str) -> str:
+    """Text that Markdown shows as it is."""
+    return "".join(f"\\{letter}" if letter in "\\`*_{}[]()#+-.!|<>~$:" else letter for letter in text)
