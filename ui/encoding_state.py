@@ -1,4 +1,4 @@
-"""What the page Positional encodings keeps between two runs: learned tables, counts, measurements."""
+"""What the page Positional encodings keeps between two runs: what it measured in a model."""
 
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -11,10 +11,11 @@ import streamlit as st
 from transformer.analysis.attention import Attention
 from transformer.analysis.distance import ByDistance, by_distance
 from transformer.analysis.trace import KINDS
-from transformer.folders import find_checkpoint, list_checkpoints
+from transformer.folders import find_checkpoint
 from transformer.text.tokenizer import EOS, Tokenizer
+from ui.learned_tables import is_here
 from ui.sidebar import Request, examples
-from ui.state import about, load, trace
+from ui.state import load, trace, weights_stamp
 
 if TYPE_CHECKING:
     from transformer.analysis.order import OrderEffect
@@ -35,68 +36,6 @@ def n_tokens(request: Request | None) -> int:
         return 0
 
 
-def learned_checkpoints() -> list[str]:
-    """Names of the checkpoints that have learned positions."""
-    return [name for name in list_checkpoints() if about(name).get("model", {}).get("positions") == "learned"]
-
-
-@dataclass(frozen=True)
-class LearnedTable:
-    """A checkpoint's learned positions, before and after training, and how often training visited each row."""
-
-    trained: np.ndarray
-    start: np.ndarray
-    visits: np.ndarray | None
-    """Texts of one epoch that reach each row; None where the corpus is not here to be counted."""
-    n_visited: int
-    """Rows that at least 1 % of the texts reach; all rows where nothing was counted."""
-
-
-def learned_table(name: str) -> LearnedTable:
-    """The table of a checkpoint with learned positions. Raises CheckpointError when it cannot be loaded."""
-    return _learned_table(name, _stamp(name))
-
-
-@st.cache_resource(max_entries=4, show_spinner=False)
-def _learned_table(name: str, stamp: int) -> LearnedTable:
-    from transformer.analysis.visits import n_visited
-    from transformer.weights import named_weights
-
-    checkpoint = load(name)
-    trained, start = (
-        named_weights(one.model)["positions.table"].detach().cpu().float().numpy()
-        for one in (checkpoint, checkpoint.untrained())
-    )
-    visits = _visits(name, len(trained))
-    return LearnedTable(trained, start, visits, len(trained) if visits is None else n_visited(visits))
-
-
-def _visits(name: str, n_rows: int) -> np.ndarray | None:
-    """From evaluation.json where they stand there, else counted, where that needs no download."""
-    checkpoint = load(name)
-    kept = checkpoint.evaluation.get("position_visits")
-    if kept:
-        return np.array(kept["texts"])
-    corpus = checkpoint.config.corpus.get("name", "")
-    if not _is_here(corpus):
-        return None
-    from transformer.analysis.visits import corpus_visits
-    from transformer.text.corpora import load_corpus
-
-    return corpus_visits(load_corpus(corpus), checkpoint.tokenizer, n_rows)
-
-
-def _is_here(corpus: str) -> bool:
-    """Whether a corpus can be read without a download."""
-    from transformer.text.algorithmic import TASKS
-    from transformer.text.downloads import cache_folder, data_folder
-
-    folders = {"tatoeba": "tatoeba-en-de", "multi30k": "multi30k-en-de"}
-    if corpus not in folders:
-        return corpus in TASKS
-    return data_folder(folders[corpus]) is not None or any((cache_folder() / folders[corpus]).glob("*.*"))
-
-
 @st.cache_resource(max_entries=8, show_spinner=False)
 def _tokenizer(folder: Path) -> Tokenizer:
     return Tokenizer.load(folder / "tokenizer.model")
@@ -105,7 +44,7 @@ def _tokenizer(folder: Path) -> Tokenizer:
 def parts(request: Request, kind: Literal["encoder", "decoder"]) -> "ScoreParts":
     """The terms of layer 0's scores: of the sentence, or of what the decoder reads. Raises ValueError as trace does."""
     target = trace(request.model, request.sentence, request.target).target_text if kind == "decoder" else None
-    return _parts(request.model, _stamp(request.model), request.sentence, target)
+    return _parts(request.model, weights_stamp(request.model), request.sentence, target)
 
 
 @st.cache_resource(max_entries=8, show_spinner=False)
@@ -125,7 +64,7 @@ def divergences(request: Request, untrained: bool = False) -> dict[str, np.ndarr
     Both runs read the same sentence and the same target. Raises ValueError as trace does.
     """
     target = trace(request.model, request.sentence, request.target).target_text
-    return _divergences(request.model, _stamp(request.model), request.sentence, target, untrained)
+    return _divergences(request.model, weights_stamp(request.model), request.sentence, target, untrained)
 
 
 @st.cache_resource(max_entries=8, show_spinner=False)
@@ -153,7 +92,7 @@ def _target_ids(checkpoint: "Checkpoint", target: str) -> list[int]:
 
 def untrained_encoder(request: Request) -> Attention:
     """The encoder's attention of the model at step 0. Raises ValueError for a sentence it cannot take."""
-    return _untrained_encoder(request.model, _stamp(request.model), request.sentence)
+    return _untrained_encoder(request.model, weights_stamp(request.model), request.sentence)
 
 
 @st.cache_resource(max_entries=4, show_spinner=False)
@@ -173,14 +112,14 @@ class DistanceSample:
 
 def distances(name: str) -> DistanceSample:
     """Averaged over validation pairs where the corpus is here, else over the example sentences of the sidebar."""
-    return _distances(name, _stamp(name))
+    return _distances(name, weights_stamp(name))
 
 
 @st.cache_resource(max_entries=4, show_spinner=False)
 def _distances(name: str, stamp: int) -> DistanceSample:
     checkpoint = load(name)
     corpus = checkpoint.config.corpus.get("name", "")
-    if _is_here(corpus):
+    if is_here(corpus):
         from transformer.text.corpora import load_corpus
 
         pairs = load_corpus(corpus).pairs("validation")
@@ -222,7 +161,7 @@ class OrderShown:
 
 def order(request: Request, seed: int) -> OrderShown:
     """Raises ValueError for a sentence that the model cannot take."""
-    return _order(request.model, _stamp(request.model), request.sentence, seed)
+    return _order(request.model, weights_stamp(request.model), request.sentence, seed)
 
 
 @st.cache_resource(max_entries=16, show_spinner=False)
@@ -238,7 +177,3 @@ def _order(name: str, stamp: int, sentence: str, seed: int) -> OrderShown:
     bare = order_effect(without_positions(checkpoint.model), ids, words, seed)
     labels = display_pieces([pieces[index] for index in given.order])
     return OrderShown(tuple(labels), given, bare)
-
-
-def _stamp(name: str) -> int:
-    return (find_checkpoint(name) / "model.safetensors").stat().st_mtime_ns

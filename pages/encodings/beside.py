@@ -14,15 +14,14 @@ from transformer.analysis.encodings import (
 from transformer.analysis.shift_map import ShiftMap, fit_shift
 from ui.encoding_figures import (
     components_figure,
-    norms_figure,
     profile_figure,
     shift_figure,
     similarity_figure,
     spectrum_figure,
-    table_figure,
 )
-from ui.encoding_state import LearnedTable, learned_checkpoints, learned_table
+from ui.learned_tables import LearnedTable, learned_checkpoints, learned_table
 from ui.relative_figures import alibi_figure, rope_figure
+from ui.table_figures import norms_figure, table_figure
 
 VIEWS = ("Heat map", "Similarity", "Spectrum", "Components", "Norms", "Best linear map", "RoPE and ALiBi")
 LENGTHS = (20, 40, 60, 100, 200, 500)

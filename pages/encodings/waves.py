@@ -15,7 +15,8 @@ from transformer.analysis.encodings import (
     wavelengths,
 )
 from transformer.analysis.numbers import scientific
-from ui.encoding_figures import drawn_every, profile_figure, similarity_figure, table_figure
+from ui.encoding_figures import profile_figure, similarity_figure
+from ui.table_figures import drawn_every, table_figure
 from ui.wave_figures import rotation_figure, wave_figure, wavelength_figure
 
 VIEWS = ("Waves", "Heat map", "Wavelengths", "Distance", "Rotation")

@@ -112,7 +112,8 @@ def test_waves_need_no_torch():
 import sys
 from pages.encodings import beside, inside, waves
 from transformer.analysis.encodings import distance_profile, shift_error, shift_matrix, similarity, sinusoidal
-from ui.encoding_figures import profile_figure, similarity_figure, table_figure
+from ui.encoding_figures import profile_figure, similarity_figure
+from ui.table_figures import table_figure
 from ui.wave_figures import rotation_figure, wave_figure, wavelength_figure
 table = sinusoidal(9, 8)
 shift_error(table, shift_matrix(1, 8), 1)

@@ -16,13 +16,10 @@ from transformer.analysis.encodings import (
 from transformer.analysis.shift_map import fit_shift
 from ui.encoding_figures import (
     components_figure,
-    drawn_every,
-    norms_figure,
     profile_figure,
     shift_figure,
     similarity_figure,
     spectrum_figure,
-    table_figure,
 )
 from ui.figure_parts import as_angle
 from ui.position_figures import (
@@ -33,6 +30,7 @@ from ui.position_figures import (
     shares_figure,
 )
 from ui.relative_figures import alibi_figure, rope_figure
+from ui.table_figures import drawn_every, norms_figure, table_figure
 from ui.wave_figures import rotation_figure, wave_figure, wavelength_figure
 
 SIZES = [(1, 2), (1, 512), (2000, 2), (2000, 512)]
