@@ -8,7 +8,8 @@ from pages.translating.alignment import alignment
 from pages.translating.comparing import comparing
 from pages.translating.decoding import decoding
 from pages.translating.deleting import deleting
-from pages.translating.view import View, controls
+from pages.translating.take import take_it_with_you
+from pages.translating.view import controls
 from ui.sidebar import NO_MODEL, Request
 from ui.state import load, show_page
 
@@ -55,22 +56,21 @@ def translation(request: Request) -> None:
     try:
         with st.spinner(f"Loading {request.model} …"):
             load(request.model)
-        view = controls(request)
+        view, take = controls(request)
     except ValueError as error:
         st.warning(str(error))
         return
     tabs = st.tabs(TABS, key="translation_tab", bind="query-params")
     for tab, content in zip(tabs, (decoding, alignment, deleting, comparing), strict=True):
         if tab.open:
-            with tab:
-                _inside(content, view)
-
-
-def _inside(content, view: View) -> None:
-    try:
-        content(view)
-    except ValueError as error:
-        st.warning(str(error))
+            try:
+                with tab:
+                    taken = content(view)
+                if take.open:
+                    with take:
+                        take_it_with_you(view, taken)
+            except ValueError as error:
+                tab.warning(str(error))
 
 
 show_page(show)

@@ -85,7 +85,7 @@ def cache_svg(step: CacheStep) -> str:
     said = f"Of the target {step.kept} positions kept, {step.computed} computed, {step.to_come} to come."
     return tag(
         "svg", tag("title", said), *parts, width=round(across), height=round(height), role="img", fill="currentColor",
-        viewBox=f"0 0 {across:.0f} {height:.0f}", class_="cache", style="max-width: 100%; height: auto",
+        viewBox=f"0 0 {across:.0f} {height:.0f}", class_="cache",
     )  # fmt: skip
 
 

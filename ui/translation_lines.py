@@ -65,7 +65,7 @@ def lines_svg(
     for place, label in enumerate(shown[1]):
         parts.append(_word(label, sources[place], right + 8, place, None, None, None))
         if numbers:
-            x = right + 16 + width(label) * _LETTER
+            x = right + 18 + width(label) * 1.08 * _LETTER
             parts.append(tag("text", escape(numbers[place]), x=x, y=_middle(place) + 4.5, font_size=12, opacity=0.75))
     across = right + 20 + room[1] + (44 if numbers else 0)
     height = _TOP + _PITCH * max(len(targets), len(sources), 1)
@@ -73,7 +73,6 @@ def lines_svg(
     return tag(
         "svg", tag("title", said), *parts, width=round(across), height=round(height),
         viewBox=f"0 0 {across:.0f} {height:.0f}", role="img", fill="currentColor", class_="word-lines",
-        style="max-width: 100%; height: auto",
     )  # fmt: skip
 
 

@@ -1,13 +1,12 @@
 """Maps of target against source: weights, or the differences that deleting a source word makes, on one layout."""
 
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from jaxtyping import Float
 
 from transformer.analysis.markup import width as letters
+from transformer.analysis.svg_map import Map
+from transformer.analysis.svg_scale import differences_scale
 from ui.figures import hover_axis, quoted, shorten, token_axis
 from ui.theme import DIFFERENCES, KIND_COLOURS, WEIGHTS, colour_scale
 
@@ -18,26 +17,6 @@ _LETTER, _LONGEST = 7.2, 18
 _LARGEST_CELL, _SMALLEST_CELL = 34.0, 2.0
 _TITLE, _RIGHT, _BOTTOM = 34, 76, 12
 _COLOUR_BAR = 130  # pixels, at least
-
-
-@dataclass(frozen=True)
-class Map:
-    """What one map shows. Rows are target tokens, columns source tokens."""
-
-    values: Float[np.ndarray, "target source"]
-    """Rows of NaN are left empty."""
-    rows: Sequence[str]
-    columns: Sequence[str]
-    row_title: str
-    column_title: str
-    said: str
-    """What a value is, for hovering: "weight"."""
-    differences: bool = False
-    """Diverging colours around 0, for values that are not weights."""
-    marked: Collection[tuple[int, int]] = ()
-    """Cells (row, column) with a ring."""
-    current: int | None = None
-    """Row with a frame."""
 
 
 def map_figure(shown: Map, width: int) -> "go.Figure":
@@ -90,16 +69,10 @@ def describe_map(shown: Map) -> str:
     return f"{start} The largest {shown.said} is {value:.3f}: target {shown.rows[row]}, source {shown.columns[column]}."
 
 
-def reach(values: np.ndarray) -> float:
-    """The end of a diverging scale around 0 that holds every value."""
-    known = values[np.isfinite(values)]
-    return max(float(np.abs(known).max(initial=0)), 1e-6)
-
-
 def _scale(shown: Map) -> dict[str, Any]:
     if not shown.differences:
         return {"zmin": 0, "zmax": 1, "colorscale": colour_scale(WEIGHTS)}
-    end = reach(shown.values)
+    end = differences_scale(shown.values, "nats").high
     return {"zmin": -end, "zmax": end, "zmid": 0, "colorscale": colour_scale(DIFFERENCES)}
 
 

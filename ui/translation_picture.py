@@ -7,7 +7,7 @@ from streamlit.components.v2 import component
 _CSS = """
 :host, .picture { font-family: var(--st-font); color: var(--st-text-color); }
 .picture { overflow-x: auto; }
-svg { display: block; font-family: inherit; }
+svg { display: block; font-family: inherit; max-width: 100%; height: auto; }
 .beam-tree { min-width: 760px; }
 """
 

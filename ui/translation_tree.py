@@ -50,7 +50,7 @@ def tree_svg(record: "Record", path: Sequence[int], position: int, name: Callabl
     title = tag("title", escape(describe_tree(record, name)))
     return tag(
         "svg", title, *parts, width=across, height=height, viewBox=f"0 0 {across} {height}", role="img",
-        class_="beam-tree", style="max-width: 100%; height: auto",
+        class_="beam-tree",
     )  # fmt: skip
 
 

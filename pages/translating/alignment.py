@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -9,16 +10,19 @@ import streamlit as st
 from jaxtyping import Float
 
 from pages.translating.as_code import alignment_code, show_code
-from pages.translating.export import Rows, downloads
-from pages.translating.layers import ALL, AlignBy, layer_number, layer_options
+from pages.translating.layers import ALL, AlignBy, layer_number, layer_options, said_layer
 from pages.translating.state import evaluation
+from pages.translating.take import Taken
 from pages.translating.view import View
 from transformer.analysis.alignment import Direction, Link, word_links, word_weights
 from transformer.analysis.attention import Attention
+from transformer.analysis.export_table import Rows
 from transformer.analysis.markup import escape, tag
 from transformer.analysis.numbers import number
+from transformer.analysis.svg_document import framed
+from transformer.analysis.svg_map import Map, map_svg
 from ui.translation_lines import MOST_WORDS, Line, lines_svg
-from ui.translation_maps import Map, describe_map, map_figure
+from ui.translation_maps import describe_map, map_figure
 from ui.translation_picture import picture
 
 THRESHOLD = "threshold"
@@ -45,7 +49,7 @@ class Alignment:
     links: frozenset[Link]
 
 
-def alignment(view: View) -> None:
+def alignment(view: View) -> Taken | None:
     cross, measured = view.trace.cross, gold_scores(evaluation(view.model))
     best = measured[0][1]["best_layer"] if measured else {"rows": "written", "layer": None}
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium", key="align_controls"):
@@ -53,7 +57,7 @@ def alignment(view: View) -> None:
     shown = aligned(cross, how)
     if not shown.weights.size:
         st.info("There are no words to align: the translation or the sentence is nothing but special tokens.")
-        return
+        return None
     if max(shown.weights.shape) > MOST_WORDS:
         st.caption(f"Lines are drawn for up to {MOST_WORDS} words on a side; the matrix has them all.")
         _matrix(shown, WIDE)
@@ -65,7 +69,28 @@ def alignment(view: View) -> None:
             _matrix(shown, MAP_WIDTH)
     st.html(said_scores(*measured[0], how) if measured else _unmeasured(view))
     show_code(alignment_code(view, how))
-    downloads(view, {"links": lambda: link_rows(shown), "weights": lambda: weight_rows(shown)})
+    return taken(view, shown, how)
+
+
+def taken(view: View, shown: Alignment, how: AlignBy) -> Taken:
+    """The matrix, and the lines where they are drawn."""
+    said = said_how(view.trace.cross, how)
+    pictures = {"alignment matrix": lambda about, facts: map_svg(_map(shown), f"Word alignment, {said}", about, facts)}
+    if max(shown.weights.shape) <= MOST_WORDS:
+        pictures["alignment lines"] = lambda about, facts: framed(
+            alignment_svg(shown), f"Word alignment, {said}", about, facts, [_said_lines(shown)]
+        )
+    tables = {"links": partial(link_rows, shown), "weights": partial(weight_rows, shown)}
+    return Taken(view.trace, f"Word alignment, {said}", pictures, tables, partial(alignment_arrays, shown))
+
+
+def said_how(cross: Attention, how: AlignBy) -> str:
+    """Which part of cross-attention is read, and how, in words."""
+    layer = said_layer(how.layer, *cross.pattern.shape[:2])
+    part = layer if how.head is None or how.layer is None else f"L{how.layer}·H{how.head}"
+    links = next(name for name, direction in LINKS.items() if direction == how.direction)
+    by = f"weights from {how.threshold:g} on" if how.threshold is not None else f"links by {links}"
+    return f"{part}, rows {ROWS[how.rows]}, {by}"
 
 
 def _controls(cross: Attention, best: Mapping[str, Any]) -> AlignBy:
@@ -109,25 +134,37 @@ def aligned(cross: Attention, how: AlignBy) -> Alignment:
     return Alignment(words.queries.labels, words.keys.labels, weights, links)
 
 
-def _matrix(shown: Alignment, width: int) -> None:
+def _map(shown: Alignment) -> Map:
     linked = {(target, source) for source, target in shown.links}
     titles = "query: target word", "key: source word"
-    drawn = Map(shown.weights, shown.targets, shown.sources, *titles, "weight", marked=linked)
+    return Map(shown.weights, shown.targets, shown.sources, *titles, "weight", marked=linked)
+
+
+def _matrix(shown: Alignment, width: int) -> None:
+    drawn = _map(shown)
     figure, alt = map_figure(drawn, width), describe_map(drawn)
     st.plotly_chart(figure, width="content", key="alignment_map", alt=alt, config=CHART)
     st.caption("A frame is a link. What a word gives to `<s>` and `</s>` is left out, so rows sum to less than 1.")
 
 
 def _lines(shown: Alignment) -> None:
+    picture(alignment_svg(shown), "alignment_lines")
+    st.caption(_said_lines(shown))
+
+
+def _said_lines(shown: Alignment) -> str:
+    return f"{len(shown.links)} links; the darker, the larger the weight."
+
+
+def alignment_svg(shown: Alignment) -> str:
+    """A line for each link."""
     largest = max((float(shown.weights[target, source]) for source, target in shown.links), default=1.0) or 1.0
     lines = []
     for source, target in sorted(shown.links):
         weight = float(shown.weights[target, source])
         said = f"{shown.targets[target]} → {shown.sources[source]}: {weight:.3f}"
         lines.append(Line(target, source, 0.25 + 0.75 * weight / largest, said))
-    titles = "query: target", "key: source"
-    picture(lines_svg(shown.targets, shown.sources, lines, titles, between=190), "alignment_lines")
-    st.caption(f"{len(lines)} links; the darker, the larger the weight.")
+    return lines_svg(shown.targets, shown.sources, lines, ("query: target", "key: source"), between=190)
 
 
 def gold_scores(evaluation: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
@@ -189,3 +226,15 @@ def weight_rows(shown: Alignment) -> Rows:
         }
         for target, source in np.ndindex(*shown.weights.shape)
     ]
+
+
+def alignment_arrays(shown: Alignment) -> dict[str, Any]:
+    """Weights (target, source), the words at their sides, and the links as two equally long arrays of positions."""
+    links = np.array(sorted((target, source) for source, target in shown.links), int).reshape(-1, 2)
+    return {
+        "weights": shown.weights,
+        "targets": shown.targets,
+        "sources": shown.sources,
+        "link_targets": links[:, 0],
+        "link_sources": links[:, 1],
+    }

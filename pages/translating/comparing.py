@@ -1,14 +1,20 @@
 """Translations side by side: the model's own, the typed target, and a second one, each scored token by token."""
 
+from dataclasses import replace
+from functools import partial
 from itertools import combinations
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import streamlit as st
 
 from pages.translating.as_code import score_code, show_code
-from pages.translating.export import Rows, downloads
-from pages.translating.state import Ids, labels, score, text, typed_ids
+from pages.translating.state import Ids, labels, score, target_trace, text, typed_ids
+from pages.translating.take import Facts, Taken
 from pages.translating.view import View
+from transformer.analysis.about import About
+from transformer.analysis.export_table import Rows
+from transformer.analysis.svg_tokens import tokens_svg
 from ui.translation_scores import score_card, verdict
 
 if TYPE_CHECKING:
@@ -17,7 +23,7 @@ if TYPE_CHECKING:
 TYPED, SECOND = "the typed target", "the second target"
 
 
-def comparing(view: View) -> None:
+def comparing(view: View) -> Taken:
     said = st.container()
     columns = st.columns(3, gap="medium")
     second = columns[2].text_area(
@@ -44,7 +50,22 @@ def comparing(view: View) -> None:
         sentences = [f"- {sentence}" for sentence in sentences]
     said.markdown("\n".join(sentences) or "Type a second translation, and the two are compared.")
     show_code(score_code(view, texts[TYPED] if TYPED in texts else texts[own]))
-    downloads(view, {"scores": lambda: score_rows(view, targets, scores)})
+    return taken(view, targets, texts, scores)
+
+
+def taken(view: View, targets: dict[str, Ids], texts: dict[str, str], scores: dict[str, "TargetScore"]) -> Taken:
+    """Each target token by token."""
+
+    def draw(name: str, about: About, facts: Facts) -> str:
+        of = replace(about, target=texts[name], view="" if name in (TYPED, SECOND) else about.view)
+        title = f"Token by token: {name}"
+        shown = labels(view.model, targets[name])
+        return tokens_svg(scores[name], shown, view.name, title, of, {**facts, "target": texts[name]})
+
+    pictures = {f"tokens of {name}": partial(draw, name) for name in targets}
+    tables = {"scores": partial(score_rows, view, targets, scores)}
+    trace = target_trace(view.model, view.sentence, view.hypothesis.tokens, True)
+    return Taken(trace, "Translations compared", pictures, tables, partial(score_arrays, view, targets, scores))
 
 
 def _verdicts(scores: dict[str, "TargetScore"]) -> list[str]:
@@ -74,3 +95,15 @@ def score_rows(view: View, targets: dict[str, Ids], scores: dict[str, "TargetSco
         for name, ids in targets.items()
         for place, label in enumerate(labels(view.model, ids))
     ]
+
+
+def score_arrays(view: View, targets: dict[str, Ids], scores: dict[str, "TargetScore"]) -> dict[str, Any]:
+    """The names of the targets, and of each, counted from 1, its tokens with their log-probabilities and entropies."""
+    arrays: dict[str, Any] = {"targets": list(targets)}
+    for place, (name, ids) in enumerate(targets.items(), 1):
+        arrays |= {
+            f"tokens_{place}": labels(view.model, ids),
+            f"log_probs_{place}": np.array(scores[name].token_log_probs),
+            f"entropies_{place}": np.array(scores[name].entropies),
+        }
+    return arrays

@@ -1,18 +1,21 @@
 """What each source word is worth: the same target scored without it, beside where cross-attention looks."""
 
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import streamlit as st
 
 from pages.translating.as_code import deletion_code, show_code
-from pages.translating.export import Rows, downloads
 from pages.translating.layers import cross_layer, layer_weights, said_layer
 from pages.translating.state import deletion
+from pages.translating.take import Taken
 from pages.translating.view import View
+from transformer.analysis.export_table import Rows
 from transformer.analysis.markup import isolated, tag
 from transformer.analysis.numbers import number
-from ui.translation_maps import Map, describe_map, map_figure
+from transformer.analysis.svg_map import Map, map_svg
+from ui.translation_maps import describe_map, map_figure
 
 if TYPE_CHECKING:
     from transformer.analysis.deletion import Deletion
@@ -23,7 +26,7 @@ MOST_SAID = 6
 CHART, MAP_WIDTH = {"displaylogo": False}, 530
 
 
-def deleting(view: View) -> None:
+def deleting(view: View) -> Taken | None:
     from transformer.analysis.deletion import NOTICEABLE
 
     n_words = len(view.trace.source.merged()) - 1
@@ -31,12 +34,12 @@ def deleting(view: View) -> None:
         f"Delete each of the {n_words} words: about {n_words} passes", key="delete_all"
     ):
         st.info("A long sentence takes a while, so it is not done unasked.")
-        return
+        return None
     with st.spinner(f"Deleting each of {n_words} words …"):
         found = deletion(view.model, view.sentence, view.read, view.typed is None)
     if not len(found.words):
         st.info("The sentence has no words to delete.")
-        return
+        return None
     n_layers, n_heads = found.attention.shape[:2]
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         layer = cross_layer(n_layers)
@@ -48,20 +51,12 @@ def deleting(view: View) -> None:
     weights = layer_weights(found.attention, layer)
     compared = found.compare(layer)
     st.html(said_disagreements(found, weights, compared.attended, compared.needed, compared.disagrees))
-    titles = "query: target token", "key: source word"
-    rows, columns = found.target.labels, found.words.labels
-    looked_at = {(row, int(column)) for row, column in enumerate(compared.attended)}
-    needed = {(row, int(column)) for row, column in enumerate(compared.needed) if found.drop[row, column] >= NOTICEABLE}
-    left, right = st.columns(2, gap="medium")
-    for side, values, differences, marked, said, key in (
-        (left, weights, False, looked_at, "weight", "attended_map"),
-        (right, found.drop, True, needed, "fall of log p", "deletion_map"),
+    maps = both_maps(found, weights, compared.attended, compared.needed)
+    for side, (name, shown), key in zip(
+        st.columns(2, gap="medium"), maps.items(), ("attended_map", "deletion_map"), strict=True
     ):
-        shown = Map(values, rows, columns, *titles, said, differences, marked)
         with side:
-            st.markdown(
-                "**Cross-attention**" if not differences else "**Without the word: fall of the log-probability**"
-            )
+            st.markdown(f"**{name}**")
             st.plotly_chart(
                 map_figure(shown, MAP_WIDTH), width="content", key=key, alt=describe_map(shown), config=CHART
             )
@@ -71,7 +66,33 @@ def deleting(view: View) -> None:
         "is left out on the left."
     )
     show_code(deletion_code(view))
-    downloads(view, {"deletions": lambda: deletion_rows(found, weights)})
+    return taken(view, found, weights, maps, said_layer(layer, n_layers, n_heads))
+
+
+def both_maps(found: "Deletion", weights: np.ndarray, attended: np.ndarray, needed: np.ndarray) -> dict[str, Map]:
+    """Where the target looks, and what it loses without each word, by their titles."""
+    from transformer.analysis.deletion import NOTICEABLE
+
+    sides = found.target.labels, found.words.labels, "query: target token", "key: source word"
+    looked_at = {(row, int(column)) for row, column in enumerate(attended)}
+    noticed = {(row, int(column)) for row, column in enumerate(needed) if found.drop[row, column] >= NOTICEABLE}
+    return {
+        "Cross-attention": Map(weights, *sides, "weight", marked=looked_at),
+        "Without the word: fall of the log-probability": Map(found.drop, *sides, "fall of log p", True, noticed),
+    }
+
+
+def taken(view: View, found: "Deletion", weights: np.ndarray, maps: dict[str, Map], said: str) -> Taken:
+    """Both maps and their numbers."""
+    attended, deleted = maps.items()
+    pictures = {
+        "cross-attention": lambda about, facts: map_svg(attended[1], f"{attended[0]}, {said}", about, facts),
+        "deletions": lambda about, facts: map_svg(deleted[1], deleted[0], about, facts),
+    }
+    return Taken(
+        view.trace, "What each source word is worth", pictures,
+        {"deletions": partial(deletion_rows, found, weights)}, partial(deletion_arrays, found),
+    )  # fmt: skip
 
 
 def said_disagreements(
@@ -117,3 +138,13 @@ def deletion_rows(found: "Deletion", weights: np.ndarray) -> Rows:
         }
         for row, column in np.ndindex(*found.drop.shape)
     ]
+
+
+def deletion_arrays(found: "Deletion") -> dict[str, Any]:
+    """Drops in nats (target, word), and attention (layer, head, target, word)."""
+    return {
+        "drop": found.drop,
+        "attention": found.attention,
+        "target": found.target.labels,
+        "words": found.words.labels,
+    }

@@ -1,64 +1,31 @@
-"""The tables of the page as CSV and JSON files, which say what they are of."""
+"""What the files of the page say of themselves, and its tables and arrays."""
 
-import csv
-import io
-import json
-from collections.abc import Callable, Mapping, Sequence
 from math import exp
 from typing import Any
 
-import streamlit as st
+import numpy as np
 
 from pages.translating.state import labels, score, text
 from pages.translating.view import View
-from transformer import __version__
+from transformer.analysis.about import About
+from transformer.analysis.export_table import Rows
+from transformer.analysis.trace import Trace
 from transformer.decoding.hypothesis import length_penalty
 
-Rows = Sequence[Mapping[str, Any]]
-SCHEMA = "roundtable.translation"
 
-
-def downloads(view: View, tables: Mapping[str, Callable[[], Rows]]) -> None:
-    """Draw a popover with both files of each table; a file is made when it is asked for."""
-    with st.popover("Download", icon=":material/download:"):
-        for name, rows in tables.items():
-            with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
-                st.markdown(name, width="content")
-                st.download_button(
-                    "CSV", lambda rows=rows: as_csv(rows()), f"{view.model}-{name}.csv", "text/csv",
-                    key=f"csv {name}", on_click="ignore",
-                )  # fmt: skip
-                st.download_button(
-                    "JSON", lambda name=name, rows=rows: as_json(view, name, rows()), f"{view.model}-{name}.json",
-                    "application/json", key=f"json {name}", on_click="ignore",
-                )  # fmt: skip
-
-
-def as_csv(rows: Rows) -> bytes:
-    file = io.StringIO()
-    writer = csv.DictWriter(file, list(rows[0]) if rows else [], lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    return file.getvalue().encode("utf-8", "backslashreplace")
-
-
-def as_json(view: View, table: str, rows: Rows) -> bytes:
+def about_of(view: View, trace: Trace) -> About:
+    """Where the files of a tab come from: the trace that it shows, and how its target was found."""
     record = view.record
-    content = {
-        "schema": SCHEMA,
-        "schema_version": 1,
-        "version": __version__,
-        "model": view.model,
-        "sentence": view.sentence,
-        "target": view.request.target,
-        "beam": record.beam,
-        "alpha": record.alpha,
-        "prefix": list(record.prefix),
-        "hypothesis": view.chosen + 1,
-        "table": table,
-        "rows": list(rows),
-    }
-    return (json.dumps(content, ensure_ascii=False, indent=1) + "\n").encode("utf-8", "backslashreplace")
+    found = f"beam {record.beam}, α {record.alpha:g}, {view.hypothesis_name}"
+    given = f", first {len(record.prefix)} tokens given" if record.prefix else ""
+    return About.of(trace, f"{found}{given}" if trace.translation.generated else "typed target")
+
+
+def facts_of(view: View, about: About) -> dict[str, Any]:
+    """The same for a machine, with what the search was asked for."""
+    record = view.record
+    asked = {"beam": record.beam, "alpha": record.alpha, "prefix": list(record.prefix), "hypothesis": view.chosen + 1}
+    return about.facts() | asked
 
 
 def token_rows(view: View) -> Rows:
@@ -117,3 +84,20 @@ def step_rows(view: View) -> Rows:
         for step in view.record.steps
         for place, beam in enumerate(step.beams)
     ]
+
+
+def search_arrays(view: View) -> dict[str, Any]:
+    """The opened hypothesis token by token, and the hypotheses that were found, best score first."""
+    tokens, found = view.hypothesis.tokens, view.record.found
+    scored = score(view.model, view.sentence, tokens)
+    return {
+        "tokens": labels(view.model, tokens),
+        "ids": np.array(tokens),
+        "log_probs": np.array(scored.token_log_probs),
+        "entropies": np.array(scored.entropies),
+        "alternatives": np.array(scored.alternatives),
+        "alternative_log_probs": np.array(scored.alternative_log_probs),
+        "hypotheses": [text(view.model, hypothesis.tokens) for hypothesis in found],
+        "hypothesis_log_probs": np.array([hypothesis.log_prob for hypothesis in found]),
+        "hypothesis_scores": np.array([hypothesis.score for hypothesis in found]),
+    }

@@ -68,6 +68,12 @@ def looks_at(view: View, trace: Trace, layer: int | None, at: int) -> None:
     if at >= len(trace.target):
         st.caption(f"{_sentence_case(view.hypothesis_name)} had ended before: the search went on with others.")
         return
+    picture(step_svg(trace, layer, at), "step_lines")
+    st.caption(said_step(trace, layer, at))
+
+
+def step_svg(trace: Trace, layer: int | None, at: int) -> str:
+    """Those lines as SVG."""
     weights = layer_weights(trace.cross.pattern, layer)[at]
     targets, sources = drawn_tokens(weights, at, len(trace.target))
     target = [trace.target.labels[place] for place in targets]
@@ -78,14 +84,19 @@ def looks_at(view: View, trace: Trace, layer: int | None, at: int) -> None:
         for place, key in enumerate(sources)
         if weights[key] >= FAINTEST * largest
     ]
-    svg = lines_svg(
+    return lines_svg(
         target, source, lines, ("query: target", "key: source"), current=current,
         pale=range(current + 1, len(target)), numbers=[f"{weights[key]:.2f}" for key in sources], between=170,
     )  # fmt: skip
-    picture(svg, "step_lines")
+
+
+def said_step(trace: Trace, layer: int | None, at: int) -> str:
+    """What the lines are, and which are left out."""
+    sources = drawn_tokens(layer_weights(trace.cross.pattern, layer)[at], at, len(trace.target))[1]
     said = _sentence_case(said_layer(layer, *trace.cross.pattern.shape[:2]))
-    rest = f" The {len(sources)} largest weights of {len(weights)} are drawn." if len(sources) < len(weights) else ""
-    st.caption(f"{said}. The darkest line is the largest weight of this step.{rest}")
+    n = len(trace.source)
+    rest = f" The {len(sources)} largest weights of {n} are drawn." if len(sources) < n else ""
+    return f"{said}. The darkest line is the largest weight of this step.{rest}"
 
 
 def drawn_tokens(weights: np.ndarray, at: int, n_target: int) -> tuple[list[int], list[int]]:
@@ -100,12 +111,9 @@ def drawn_tokens(weights: np.ndarray, at: int, n_target: int) -> tuple[list[int]
 def cache(view: View, at: int) -> None:
     """What a step keeps and what it computes."""
     st.markdown(f"**The key–value cache at step {at + 1}**")
-    given = len(view.record.prefix)
-    rows = view.record.steps[max(0, at - given)].n_rows
-    config = load(view.model).config.model
-    step = cache_step(config, len(view.record.source) + 1, given, max(at, given), len(view.hypothesis.tokens), rows)
+    step = cache_at(view, at)
     picture(cache_svg(step), "cache")
-    if at < given:
+    if at < len(view.record.prefix):
         st.caption("The tokens that you gave are read together, in one pass.")
     st.html(table(("", "kept", "computed"), _cache_rows(step)))
     share = percent(step.numbers_computed / step.numbers_without)
@@ -113,6 +121,13 @@ def cache(view: View, at: int) -> None:
         f"Keys and values are {step.numbers_without:,} numbers: {step.n_layers} layers × {step.n_heads} heads × "
         f"({step.d_k} + {step.d_v}). Without a cache all would be computed at this step, with it {share}."
     )
+
+
+def cache_at(view: View, at: int) -> CacheStep:
+    given = len(view.record.prefix)
+    rows = view.record.steps[max(0, at - given)].n_rows
+    config = load(view.model).config.model
+    return cache_step(config, len(view.record.source) + 1, given, max(at, given), len(view.hypothesis.tokens), rows)
 
 
 def _cache_rows(step: CacheStep) -> list[tuple[str, str, str]]:
@@ -128,12 +143,23 @@ def _cache_rows(step: CacheStep) -> list[tuple[str, str, str]]:
 def tree(view: View, at: int) -> None:
     """The whole search."""
     st.markdown("**All that the search kept**")
-    picture(tree_svg(view.record, view.record.path(view.hypothesis), at, view.name, TREE_WIDTH), "tree")
-    part = f" {MOST_STEPS} steps around the current one are drawn." if len(view.record.steps) > MOST_STEPS else ""
-    st.caption(
+    picture(search_svg(view, at), "tree")
+    st.caption(" ".join(said_search(view)))
+
+
+def search_svg(view: View, at: int) -> str:
+    return tree_svg(view.record, view.record.path(view.hypothesis), at, view.name, TREE_WIDTH)
+
+
+def said_search(view: View) -> list[str]:
+    """How the tree is read, in sentences."""
+    said = [
         "Each column is a step, the likeliest so far on top; a round box has ended, one without a line onward was "
-        f"dropped. The strong line is {view.hypothesis_name}.{part}"
-    )
+        "dropped.",
+        f"The strong line is {view.hypothesis_name}.",
+    ]
+    part = f"{MOST_STEPS} steps around the current one are drawn."
+    return [*said, part] if len(view.record.steps) > MOST_STEPS else said
 
 
 def found(view: View) -> None:

@@ -14,6 +14,8 @@ from ui.sidebar import Request
 from ui.state import load
 
 if TYPE_CHECKING:
+    from streamlit.elements.lib.mutable_popover_container import PopoverContainer
+
     from transformer.decoding.record import Record
 
 WIDEST_BEAM, LONGEST_PREFIX = 10, 1_000
@@ -66,8 +68,10 @@ class View:
         return labels(self.model, (piece,))[0]
 
 
-def controls(request: Request) -> View:
-    """Draw the controls and the translation. Raises ValueError, in one sentence, for what the model cannot take."""
+def controls(request: Request) -> tuple[View, "PopoverContainer"]:
+    """Draw the controls, at their end the popover for what can be taken away, still empty, and the translation.
+
+    Raises ValueError, in one sentence, for what the model cannot take."""
     checkpoint = load(request.model)
     config = checkpoint.config.model
     longest = config.max_length - 1 if config.positions == "learned" else LONGEST_PREFIX
@@ -89,11 +93,12 @@ def controls(request: Request) -> View:
         )
         st.button("Undo", on_click=forced.undo, disabled=not forced.can_undo(), icon=":material/undo:", key="undo")
         st.button("Start over", on_click=forced.start_over, disabled=not prefix, key="start_over")
+        take = st.popover("Take it with you", width="content", key="take", on_change="rerun")
     if problem:
         st.warning(problem)
     view = View(request, record, int(chosen) - 1, _typed(request))
     _headline(view)
-    return view
+    return view, take
 
 
 def _typed(request: Request) -> Ids | None:

@@ -11,6 +11,10 @@ from transformer.analysis.about import About
 from transformer.analysis.attention import Attention, Tokens
 
 SVG = "{http://www.w3.org/2000/svg}"
+NAMES = {
+    *("svg", "title", "desc", "metadata", "g", "defs", "pattern", "linearGradient", "stop"),
+    *("rect", "line", "circle", "image", "text", "path"),
+}
 ABOUT = About("model", 1200, "a sentence", "ein Satz", "words")
 
 
@@ -40,6 +44,17 @@ def long(n_tokens: int = 512) -> Attention:
 
 def parse(svg: str) -> ElementTree.Element:
     return ElementTree.fromstring(svg.encode("utf-8"))
+
+
+def assert_only_ours(svg: str) -> ElementTree.Element:
+    """The picture, in which every element is one that we write, and no attribute runs or fetches anything."""
+    root = parse(svg)
+    assert {element.tag.removeprefix(SVG) for element in root.iter()} <= NAMES
+    for element in root.iter():
+        assert not any(name.startswith("on") for name in element.attrib)
+        address = "data:image/png;base64,"
+        assert element.attrib.get("href", address).startswith(address)
+    return root
 
 
 def shown(text: ElementTree.Element) -> str:

@@ -23,7 +23,6 @@ ELEMENTS = {
     *("td", "code", "svg", "desc", "metadata", "g", "defs", "pattern", "lineargradient", "stop", "rect", "line"),
     *("circle", "image", "text"),
 }
-VOID = {"meta", "stop", "rect", "line", "circle", "image"}
 EVALUATION = {
     "corpus test": {
         "n_sentences": 1543,
@@ -51,7 +50,7 @@ class Page(HTMLParser):
     def handle_starttag(self, tag, attrs):
         self.elements.append(tag)
         self.attributes += [(tag, name, value or "") for name, value in attrs]
-        if tag not in VOID or (tag == "rect" and self.get_starttag_text()[-2] != "/"):
+        if tag != "meta":
             self.open.append((tag, dict(attrs).get("class", "")))
             self.texts.setdefault(self.open[-1][1] or tag, []).append("")
 

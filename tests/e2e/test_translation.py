@@ -2,9 +2,14 @@
 
 import csv
 import io
+import json
 import re
+import struct
+from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
+from xml.etree import ElementTree
 
+import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
@@ -145,15 +150,38 @@ def test_markup_is_shown_and_never_run(server, page):
     expect(page.locator(".score-card .text").nth(1)).to_contain_text(hostile.SCRIPT)
 
 
-def test_a_table_is_taken_away(server, page):
+def save(page: Page, name: str) -> tuple[str, bytes]:
+    """Press the first button of this name; the file's name and what is in it."""
+    with page.expect_download(timeout=60_000) as waiting:
+        page.get_by_role("button", name=name, exact=True).first.click()
+    return waiting.value.suggested_filename, Path(waiting.value.path()).read_bytes()
+
+
+def test_the_search_is_taken_away_in_every_format(server, page):
     open_page(page, server)
-    page.get_by_role("button", name="Download").click()
-    with page.expect_download() as waiting:
-        page.get_by_role("button", name="CSV").first.click()
-    with open(waiting.value.path(), encoding="utf-8", newline="") as file:
-        rows = list(csv.DictReader(io.StringIO(file.read())))
-    assert [row["token"] for row in rows] == words(page)
-    assert waiting.value.suggested_filename == "everyday-en-de-tokens.csv"
+    tokens = words(page)
+    page.get_by_role("button", name="Take it with you").click()
+    page.get_by_role("button", name="HTML", exact=True).wait_for()
+    settle(page)
+    files = {kind: save(page, kind) for kind in ("SVG", "PNG", "CSV", "JSON", "NPZ", "HTML")}
+    assert [name for name, _ in files.values()] == [
+        "everyday-en-de-search-tree.svg", "everyday-en-de-search-tree.png", "everyday-en-de-tokens.csv",
+        "everyday-en-de-tokens.json", "everyday-en-de-arrays.npz", "everyday-en-de-translation.html",
+    ]  # fmt: skip
+    across, down = struct.unpack(">II", files["PNG"][1][16:24])
+    root = ElementTree.fromstring(files["SVG"][1])
+    assert (across, down) == (2 * int(root.attrib["width"]), 2 * int(root.attrib["height"]))
+    rows = list(csv.DictReader(io.StringIO(files["CSV"][1].decode("utf-8"), newline="")))
+    assert [row["token"] for row in rows] == tokens
+    content = json.loads(files["JSON"][1])
+    assert json.loads(rows[0]["about"]) == content["about"]
+    assert [row["token"] for row in content["rows"]] == tokens
+    with np.load(io.BytesIO(files["NPZ"][1]), allow_pickle=False) as stored:
+        assert list(stored["tokens"]) == tokens
+    page.goto("about:blank")
+    page.set_content(files["HTML"][1].decode("utf-8"))
+    expect(page.locator("figure > svg")).to_have_count(4)
+    screenshot(page, "translation-report")
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

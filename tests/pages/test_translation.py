@@ -12,15 +12,31 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.translating import as_code, decoding, export, forced, panels
-from pages.translating.alignment import aligned, gold_scores, said_scores
+from pages.translating.alignment import (
+    Alignment,
+    aligned,
+    alignment_arrays,
+    alignment_svg,
+    gold_scores,
+    link_rows,
+    said_scores,
+)
 from pages.translating.layers import AlignBy
+from pages.translating.state import target_trace
+from pages.translating.take import report
 from pages.translating.view import View
 from tests import hostile
-from transformer import load_checkpoint
+from tests.analysis.hand_made import ABOUT, SVG, assert_only_ours
+from tests.analysis.test_report import Page
+from tests.ui.test_translation_figures import search
+from transformer import __version__, load_checkpoint
 from transformer.analysis.alignment import word_links, word_weights
+from transformer.analysis.export_table import arrays_npz, table_csv, table_json
+from transformer.analysis.svg_document import framed
 from transformer.decoding.record import record_search
 from transformer.decoding.score import score_target
 from ui.sidebar import Request
+from ui.translation_tree import tree_svg
 
 TABS = ("Decoding", "Alignment", "Without a word", "Compare")
 SHIPPED = "everyday-en-de"
@@ -316,23 +332,106 @@ def a_view(sentence: str = "The dog sees her.", target: str | None = None, **opt
     return View(Request(SHIPPED, sentence, target), record, 0, typed)
 
 
-def test_tables_are_exported_as_csv_and_json():
+def trace_of(view: View):
+    return target_trace(view.model, view.sentence, view.read, view.typed is None)
+
+
+def test_tables_and_arrays_hold_what_was_found():
     view = a_view(beam=2)
+    about = export.about_of(view, trace_of(view))
+    facts = export.facts_of(view, about)
+    assert (about.view, facts["beam"], facts["hypothesis"]) == ("beam 2, α 0.6, the model's translation", 2, 1)
+    assert (facts["model"], facts["step"], facts["sentence"]) == (SHIPPED, 5200, view.sentence)
     for rows in (export.token_rows(view), export.hypothesis_rows(view), export.step_rows(view)):
-        read = list(csv.DictReader(io.StringIO(export.as_csv(rows).decode("utf-8"))))
-        assert [set(row) for row in read] == [set(row) for row in rows]
-        content = json.loads(export.as_json(view, "a table", rows))
-        assert content["rows"] == json.loads(json.dumps(rows))
-        assert (content["model"], content["sentence"], content["beam"]) == (SHIPPED, view.sentence, 2)
+        read = list(csv.DictReader(io.StringIO(table_csv(rows, facts).decode("utf-8"))))
+        assert [set(row) - {"about"} for row in read] == [set(row) for row in rows]
+        assert json.loads(read[0]["about"]) == facts
+        assert json.loads(table_json("a table", rows, facts))["rows"] == json.loads(json.dumps(rows))
     assert sum(row["log_prob"] for row in export.token_rows(view)) == pytest.approx(view.hypothesis.log_prob, abs=1e-3)
-    assert export.as_csv([]) == b"\n"
+    with np.load(io.BytesIO(arrays_npz(export.search_arrays(view), facts)), allow_pickle=False) as stored:
+        assert tuple(stored["ids"]) == view.hypothesis.tokens
+        assert stored["log_probs"].sum() == pytest.approx(view.hypothesis.log_prob, abs=1e-3)
+        assert stored["hypothesis_scores"].tolist() == [found.score for found in view.record.found]
 
 
-def test_exports_hold_what_is_hostile_unchanged():
-    rows = [{"text": text, "n": 1} for text in hostile.TEXTS.values()]
-    assert [row["text"] for row in csv.DictReader(io.StringIO(export.as_csv(rows).decode("utf-8"), newline=""))] == [
-        *hostile.TEXTS.values()
-    ]
+def test_a_typed_target_is_said_to_be_typed():
+    view = a_view(target="Ja Nein", beam=1)
+    assert export.about_of(view, trace_of(view)).view == "typed target"
+    assert export.about_of(view, trace_of(view)).target == "Ja Nein"
+
+
+def aligned_view(rows: str = "written") -> tuple[Alignment, AlignBy]:
+    """Two target words, three source words, no two weights alike; ja – no and nein – yes are linked."""
+    weights = np.array([[0.1, 0.2, 0.6], [0.5, 0.3, 0.05]])
+    links = frozenset({(2, 0), (0, 1)})
+    return Alignment(("ja", "nein"), ("yes", "x", "no"), weights, links), AlignBy(rows, 0, None, "target", None)
+
+
+def test_an_alignment_is_transposed_in_no_file():
+    shown, _ = aligned_view()
+    assert [(row["target"], row["source"], row["weight"]) for row in link_rows(shown)] == [
+        ("ja", "no", 0.6), ("nein", "yes", 0.5),
+    ]  # fmt: skip
+    arrays = alignment_arrays(shown)
+    assert arrays["weights"][0, 2] == 0.6
+    assert (arrays["link_targets"].tolist(), arrays["link_sources"].tolist()) == ([0, 1], [2, 0])
+    svg = alignment_svg(shown)
+    assert 'data-line="0,2"' in svg
+    assert 'data-line="1,0"' in svg
+
+
+OFFERED = {
+    "Decoding": (["search tree", "token probabilities", "cache", "cross-attention at this step"],
+                 ["tokens", "hypotheses", "steps"]),
+    "Alignment": (["alignment matrix", "alignment lines"], ["links", "weights"]),
+    "Without a word": (["cross-attention", "deletions"], ["deletions"]),
+    "Compare": (["tokens of its own translation", "tokens of the second target"], ["scores"]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("tab", "offered"), OFFERED.items())
+def test_every_view_can_be_taken_in_every_format(open_page, tab, offered):
+    app = open_page(tab, second_target="Katzen")
+    assert not app.get("download_button")
+    app.session_state.take = True
+    app.run()
+    assert_plain(app)
+    assert not app.warning
+    pictures, tables = offered
+    said = [element.value for element in app.markdown]
+    start = said.index("**The pictures**") + 1
+    assert said[start : start + len(pictures)] == pictures
+    start = said.index("**The numbers**") + 1
+    assert said[start : start + len(tables) + 1] == [*tables, "arrays"]
+    kinds = [button.proto.label for button in app.get("download_button")]
+    assert kinds == ["SVG"] * len(pictures) + ["CSV", "JSON"] * len(tables) + ["NPZ", "HTML"]
+
+
+def test_pictures_and_report_of_a_search_say_where_they_come_from():
+    view = a_view(beam=3)
+    trace = trace_of(view)
+    scored = score_target(load_checkpoint(SHIPPED).model, view.record.source, view.hypothesis.tokens)
+    taken = decoding.taken(view, trace, scored, None, 1)
+    about = export.about_of(view, trace)
+    facts = export.facts_of(view, about)
+    for draw in taken.pictures.values():
+        root = assert_only_ours(draw(about, facts))
+        assert json.loads(root.findtext(f"{SVG}metadata")) == facts
+        assert f"{SHIPPED} · step 5,200 · Roundtable {__version__}" in "".join(root.itertext())
+    page = Page(report(view.model, taken, about, facts).decode("utf-8"))
+    assert page.elements.count("figure") == 4
+    assert json.loads(page.meta("roundtable")) == facts
+    assert {"d_model", "hypotheses"} <= {text for found in page.texts.values() for text in found}
+
+
+@pytest.mark.parametrize("text", hostile.PARAMETERS)
+def test_pictures_of_any_text_are_ours_alone(text):
+    """The drawing functions alone, which are quick; the page's own way through them is above."""
+    shown = Alignment((text, "b"), ("a", text), np.array([[0.1, 0.9], [0.8, 0.2]]), frozenset({(1, 0), (0, 1)}))
+    facts = {**ABOUT.facts(), "sentence": text}
+    for svg in (alignment_svg(shown), tree_svg(search(), [1, 0], 1, lambda piece: text, 600)):
+        root = assert_only_ours(framed(svg, text, ABOUT, facts, [text]))
+        assert json.loads(root.findtext(f"{SVG}metadata"))["sentence"] == text
 
 
 def test_code_of_what_no_plain_trace_gives_names_the_pieces():

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from tests import hostile
+from transformer.analysis.svg_map import Map
 from transformer.config import ModelConfig
 from transformer.decoding.hypothesis import Hypothesis
 from transformer.decoding.record import Beam, Choice, Record, Step
@@ -14,7 +15,7 @@ from transformer.decoding.score import TargetScore
 from transformer.text.tokenizer import EOS
 from ui.translation_cache import CacheStep, cache_step, cache_svg
 from ui.translation_lines import Line, lines_svg
-from ui.translation_maps import Map, describe_map, map_figure
+from ui.translation_maps import describe_map, map_figure
 from ui.translation_scores import score_card, table, verdict
 from ui.translation_tokens import MOST, _numbers, payload
 from ui.translation_tree import MOST_STEPS, PALE, describe_tree, first_shown, tree_svg

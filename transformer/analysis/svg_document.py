@@ -48,7 +48,7 @@ def document(
 def least_width(about: About, title: str) -> float:
     """What the heading needs."""
     needed = 15 * LETTER * width(title) + 18
-    return 2 * MARGIN + max(needed, min(12 * LETTER * width(about.line), 420))
+    return 2 * MARGIN + max(needed, min(12 * LETTER * width(about.line) + 8, 600))
 
 
 def framed(

@@ -5,7 +5,7 @@ from math import exp
 from typing import TYPE_CHECKING, Any
 
 from transformer.analysis.about import About
-from transformer.analysis.markup import isolated, shorten, tag
+from transformer.analysis.markup import escape, isolated, shorten, tag
 from transformer.analysis.numbers import number, percent
 from transformer.analysis.palette import KIND_COLOURS
 from transformer.analysis.svg import HEADING, LETTER, MARGIN, label, text_width
@@ -56,9 +56,9 @@ def tokens_svg(
             )
         ):
             x = numbers + _NUMBER * (column + 1) - 14
-            row.append(tag("text", said, x=x, y=y + 16, font_size=12, text_anchor="end"))
+            row.append(tag("text", escape(said), x=x, y=y + 16, font_size=12, text_anchor="end"))
         for column, (piece, log_prob) in enumerate(_others(scored, place)):
-            said = f"{isolated(shorten(name(piece), _LONGEST_OTHER))} {percent(exp(log_prob))}"
+            said = f"{isolated(shorten(name(piece), _LONGEST_OTHER))} {escape(percent(exp(log_prob)))}"
             row.append(tag("text", said, x=others + _OTHER * column, y=y + 16, font_size=12))
         parts.append(tag("g", *row))
     bottom = top + _ROW * len(labels) + 18
