@@ -2,13 +2,18 @@
 
 import streamlit as st
 
-from pages.ablating.beside import KEYS, beside
+from pages.ablating.beside import beside
 from pages.ablating.minute import minute
 from pages.ablating.table import table
-from pages.heads.link import asked_for
+from ui.link import asked_for, ignored_line
 from ui.sidebar import Request
 from ui.state import show_page
 
+KEYS = (
+    *("model", "sentence", "target", "ablation", "beside", "kind", "target_of", "match"),
+    *("opened_in", "layer", "head", "look", "curves_of"),
+)
+"""What a link to the page may say."""
 TABS = ("Side by side", "Table 3", "In a minute")
 
 
@@ -22,14 +27,15 @@ def show() -> None:
         "**Change one thing, train again, and see what it was good for**: our small models beside the paper’s numbers, "
         "and two to four models head by head."
     )
-    asked = asked_for(KEYS)
-    if not asked:
-        st.session_state.left_out = []
+    asked = asked_for()
+    note = st.container(key="link_note", gap=None)
     tabs = st.tabs(TABS, key="ablation", bind="query-params")
-    for tab, draw in zip(tabs, (lambda: beside(request, asked), table, minute), strict=True):
+    for tab, draw in zip(tabs, (lambda: beside(request), table, minute), strict=True):
         if tab.open:
             with tab:
                 draw()
+    if said := ignored_line(asked, KEYS, st.session_state):
+        note.html(said)
 
 
 def explain() -> None:

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from transformer.ablations.results import MinuteResult, Result
@@ -9,6 +10,7 @@ from transformer.ablations.variants import GROUPS
 from transformer.ablations.verdicts import Comparison, Metric
 from ui.encoding_theme import ENCODING_COLOURS, NEUTRAL
 from ui.figure_parts import BAND, domains, empty_figure, note
+from ui.figures import escape
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -94,14 +96,35 @@ def _told(one: Comparison) -> str:
     return f"{one.name}: {one.ours:.{digits}f}, {one.delta:+.{digits}f} against {one.against}{within}"
 
 
-def curve_figure(curves: Mapping[str, tuple[Sequence[int], Sequence[float]]]) -> "go.Figure":
-    """Validation loss over steps, a line a model; the scale is logarithmic, for the end is what matters."""
+@dataclass(frozen=True)
+class Curve:
+    """What a model's training logged."""
+
+    steps: Sequence[int]
+    losses: Sequence[float]
+    """Nats a token."""
+    diverged_at: int | None = None
+    """The step before which its loss became no number."""
+    training: bool = False
+    """Whether it is the training loss, and not that of the validation split."""
+
+
+def curve_figure(curves: Mapping[str, Curve]) -> "go.Figure":
+    """Loss over steps, a line a model; the scale is logarithmic, for the end is what matters. What diverged ends in a
+    cross."""
     figure = empty_figure(380, hovermode="x unified")
-    for number, (name, (steps, losses)) in enumerate(curves.items()):
+    for number, (name, curve) in enumerate(curves.items()):
+        colour = SERIES[number % 6]
+        said = name if curve.diverged_at is None else f"{name}: diverged before step {curve.diverged_at:,}"
         figure.add_scatter(
-            x=list(steps), y=list(losses), mode="lines", name=name, hovertemplate="%{y:.3f}",
-            line={"color": SERIES[number % 6], "dash": _DASHES[(number // 6 + number) % 6], "width": 2},
+            x=list(curve.steps), y=list(curve.losses), mode="lines", name=escape(said), hovertemplate="%{y:.3f}",
+            line={"color": colour, "dash": _DASHES[(number // 6 + number) % 6], "width": 2}, legendgroup=name,
         )  # fmt: skip
+        if curve.diverged_at is not None:
+            figure.add_scatter(
+                x=[curve.steps[-1]], y=[curve.losses[-1]], mode="markers", showlegend=False, legendgroup=name,
+                marker={"symbol": "x", "size": 12, "color": colour}, hoverinfo="skip",
+            )  # fmt: skip
     return figure.update_layout(
         xaxis={"title": "optimizer steps"},
         yaxis={"title": "validation loss, nats a token (log)", "type": "log", "zeroline": False},

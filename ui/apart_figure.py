@@ -8,8 +8,8 @@ import numpy as np
 from jaxtyping import Float
 
 from transformer.analysis.compare import LN_2
-from ui.compare_figures import axis_name, scale_bar
-from ui.figure_parts import GRIDLESS, note
+from ui.compare_figures import axis_name, scale_bar, text_note
+from ui.figure_parts import GRIDLESS
 from ui.figures import escape, shorten
 from ui.theme import WEIGHTS
 
@@ -53,7 +53,7 @@ def apart_figure(panels: Sequence[Apart], opened: tuple[int, int] | None, width:
         "coloraxis": scale_bar(WEIGHTS, 0, "nats", 1, down, (0, 0.2, 0.4, 0.6)) | {"cmax": LN_2}, "dragmode": False,
         "hoverlabel": {"align": "left"}, "clickmode": "event+select",
     }  # fmt: skip
-    figure, parts, outlines = go.Figure(), [], []
+    notes, parts, outlines = [], [], []
     for number, (panel, cell) in enumerate(zip(panels, cells, strict=True), 1):
         x, y = (letter if number == 1 else f"{letter}{number}" for letter in "xy")
         n_layers, n_heads = panel.values.shape
@@ -71,8 +71,7 @@ def apart_figure(panels: Sequence[Apart], opened: tuple[int, int] | None, width:
         }  # fmt: skip
         room = int(pitch / 7.4)
         text = f"<b>{escape(shorten(panel.title, room))}</b><br>{escape(shorten(panel.said, room))}"
-        note(figure, text, 13, x=start, xref="paper", xanchor="left", align="left", y=1, yref="paper",
-             yanchor="bottom", yshift=24)  # fmt: skip
+        notes.append(text_note(text, x=start, align="left", y=1, yanchor="bottom", yshift=24))
         # Two maps, so that numbers are light on dark cells and dark on bright ones.
         for some, ink in ((panel.values < _BRIGHT, "#ffffff"), (panel.values >= _BRIGHT, "#14171b")):
             parts.append(
@@ -91,8 +90,7 @@ def apart_figure(panels: Sequence[Apart], opened: tuple[int, int] | None, width:
                     "type": "rect", "xref": x, "yref": y, "x0": head - 0.5, "x1": head + 0.5, "y0": layer - 0.5,
                     "y1": layer + 0.5, "line": {"width": 3, "color": "#e0559a"}, "fillcolor": "rgba(0, 0, 0, 0)",
                 })  # fmt: skip
-    figure.add_traces(parts)
-    return figure.update_layout({**layout, "shapes": outlines})
+    return go.Figure(parts, {**layout, "shapes": outlines, "annotations": notes})
 
 
 def _clickable(panel: Apart, axes: tuple[str, str], size: float) -> Any:

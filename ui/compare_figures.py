@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from transformer.analysis.attention import Attention
-from ui.figure_parts import GRIDLESS, note
+from ui.figure_parts import GRIDLESS
 from ui.figures import escape, quoted, shorten, token_axis
 from ui.theme import AXIS_TITLES, DIFFERENCES, MASKED_FILL, MASKED_LINE, WEIGHTS, colour_scale
 
@@ -63,7 +63,7 @@ def opened_figure(
         "coloraxis": scale_bar(WEIGHTS, 0, "weight", 1, tall, (0, 0.5, 1)),
         "coloraxis2": scale_bar(DIFFERENCES, -1, "Δ weight", tall / down, tall, (-1, 0, 1)),
     }  # fmt: skip
-    figure, parts = go.Figure(), []
+    notes, parts = [], []
     for row, panels in enumerate((weights, differences) if lower else (weights,)):
         y, over = ("y", "y2") if row == 0 else ("y3", "y4")
         end = 1 - row * (tall + _BETWEEN) / down
@@ -85,22 +85,21 @@ def opened_figure(
             del layout[axis_name(x)]["title"]
             layout[axis_name(over_x)] = _hover(x, attention.keys.labels, domain)
             room = int((pitch + _GAP) / 7.6)
-            above = {"x": start, "xref": "paper", "xanchor": "left", "align": "left"}
+            above = {"x": start, "align": "left"}
             lift = top - _HEADING - _TITLE + 32 if row == 0 else 8
             text = f"<b>{escape(shorten(panel.title, room))}</b>"
             if panel.values is None:
-                note(figure, _broken(panel.said, room), 13, y=end - 0.5 * tall / down, yref="paper",
-                     yanchor="middle", opacity=0.8, **above)  # fmt: skip
+                middle = {"y": end - 0.5 * tall / down, "yanchor": "middle", "opacity": 0.8}
+                notes.append(text_note(_broken(panel.said, room), **above, **middle))
             elif panel.said:
                 text += f"<br>{escape(shorten(panel.said, room))}"
-            note(figure, text, 13, y=end, yref="paper", yanchor="bottom", yshift=lift, **above)
+            notes.append(text_note(text, y=end, yanchor="bottom", yshift=lift, **above))
             if panel.values is not None:
                 parts += _map(panel, (x, y), (over_x, over), "coloraxis" if row == 0 else "coloraxis2", cell)
     key_title = titles[1] if _LETTER * len(titles[1]) < across else titles[1].split(":")[0]
-    note(figure, escape(key_title), 13, x=0, xref="paper", xanchor="left", y=1, yref="paper", yanchor="bottom",
-         yshift=top - _TITLE - _HEADING + 8)  # fmt: skip
-    figure.add_traces(parts)
-    return figure.update_layout(layout)
+    notes.append(text_note(escape(key_title), x=0, y=1, yanchor="bottom", yshift=top - _TITLE - _HEADING + 8))
+    # Not update_layout and add_annotation: they would take ten times as long.
+    return go.Figure(parts, {**layout, "annotations": notes})
 
 
 def _map(panel: Panel, axes: tuple[str, str], over: tuple[str, str], colours: str, cell: float) -> list[Any]:
@@ -109,8 +108,9 @@ def _map(panel: Panel, axes: tuple[str, str], over: tuple[str, str], colours: st
     assert panel.values is not None
     mask = np.ones(panel.values.shape, bool) if panel.mask is None else panel.mask
     sign = "+" if colours == "coloraxis2" else ""
+    hatched = [] if mask.all() else [_hatched(~mask, axes)]
     return [
-        _hatched(~mask, axes),
+        *hatched,
         go.Heatmap(
             z=np.where(mask & np.isfinite(panel.values), panel.values, np.nan).astype(np.float32), coloraxis=colours,
             xaxis=over[0], yaxis=over[1], xgap=int(cell > 12), ygap=int(cell > 12), hoverongaps=False,
@@ -159,6 +159,12 @@ def _hover(twin: str, labels: Sequence[str], domain: Sequence[float]) -> dict[st
         "overlaying": twin, "matches": twin, "domain": list(domain), "tickmode": "array", "ticks": "",
         "tickvals": list(range(len(labels))), "ticktext": list(map(quoted, labels)), "showticklabels": False,
     }  # fmt: skip
+
+
+def text_note(text: str, **where: Any) -> dict[str, Any]:
+    """A text without an arrow, to the right of a place given in Plotly's words."""
+    plain = {"showarrow": False, "font": {"size": 13}, "xref": "paper", "yref": "paper", "xanchor": "left"}
+    return {"text": text, **plain, **where}
 
 
 def axis_name(name: str) -> str:

@@ -50,7 +50,7 @@ class Reading:
     traces: tuple[Trace, ...]
     """With the target of each."""
     own: tuple[Trace | None, ...]
-    """With its own translation, where the target was another's."""
+    """With its own translation, where the target is what the first one wrote."""
     refused: tuple[str, ...]
     """A sentence for each model that could not."""
     seeds: tuple[str, str] | None
@@ -147,7 +147,7 @@ def _read(
             continue
         names.append(name)
         traces.append(traced)
-        own.append(None if traced.translation.generated else own_translation(place, sentence))
+        own.append(None if traced.translation.generated or target is not None else own_translation(place, sentence))
     pair = _seeds([one[0] for one in seeds], places, sentence, dict(zip(names, traces, strict=True)), target)
     seed_names = (seeds[0][0], seeds[1][0]) if pair is not None else None
     return Reading(tuple(names), tuple(traces), tuple(own), tuple(refused), seed_names, pair)

@@ -10,10 +10,8 @@ from pages.ablating.choice import choose_others, of_the_same_kind, what_changed
 from pages.ablating.maps import grids, opened_heads
 from pages.ablating.shown import Shown
 from pages.ablating.take import take_it_with_you
-from pages.heads.link import left_out
 from transformer.analysis.attention import Kind
 from transformer.analysis.trace import KINDS
-from ui.captions import left_out_line
 from ui.compare_outputs import Line, Output, outputs_html
 from ui.compare_state import configs_of, known_models, measure, read
 from ui.sidebar import NO_MODEL, Request
@@ -25,15 +23,10 @@ if TYPE_CHECKING:
 
 OWN, ONE = "each its own", "one for all"
 BEST, PLACE = "most alike", "same place"
-KEYS = (
-    *("model", "sentence", "target", "ablation", "beside", "kind", "target_of", "match"),
-    *("opened_in", "layer", "head", "look", "curves_of"),
-)
-"""What a link to the page may say."""
 
 
 @st.fragment
-def beside(request: Request | None, asked: Mapping[str, list[str]]) -> None:
+def beside(request: Request | None) -> None:
     """The sidebar's model first, the others after it. A click runs this part alone."""
     if request is None:
         st.info(NO_MODEL)
@@ -61,7 +54,6 @@ def beside(request: Request | None, asked: Mapping[str, list[str]]) -> None:
             "each model’s heads are assigned to the first one’s so that divergences sum to the least. same place: by "
             "layer and head.",
         )  # fmt: skip
-    said = st.container(key="comparison_note", gap=None)
     shown = _read(request, others, kind, target == ONE, match == BEST, controls)
     if shown is not None:
         grids(shown)
@@ -70,10 +62,6 @@ def beside(request: Request | None, asked: Mapping[str, list[str]]) -> None:
         how_far_apart(shown)
         with take:
             take_it_with_you(shown, opened=bool(take.open))
-    if "left_out" not in st.session_state:
-        st.session_state.left_out = left_out(asked, st.session_state, KEYS)
-    if st.session_state.left_out:
-        said.html(left_out_line(st.session_state.left_out))
 
 
 def _read(

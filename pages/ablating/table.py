@@ -6,16 +6,25 @@ from typing import Any
 
 import streamlit as st
 
+from pages.ablating.curves import curves
 from transformer.ablations.results import Result, find_results, read_results
-from transformer.ablations.variants import GROUPS, VARIANTS
-from transformer.ablations.verdicts import SAYS, VERDICTS, Comparison, Metric, comparisons, tally
-from ui.ablation_figures import cost_figure, curve_figure, dot_figure
+from transformer.ablations.variants import GROUPS
+from transformer.ablations.verdicts import (
+    SAYS,
+    VERDICTS,
+    Comparison,
+    Metric,
+    comparisons,
+    missing,
+    n_models,
+    tally,
+)
+from ui.ablation_figures import cost_figure, dot_figure
 
 CHART = {"displaylogo": False}
 METRICS: tuple[Metric, ...] = ("perplexity", "bleu")
 NAMES = {"perplexity": "perplexity", "bleu": "BLEU"}
 LOOKS = ("Differences", "Curves", "Cost")
-_MOST_CURVES = 6
 
 
 def table() -> None:
@@ -32,53 +41,77 @@ def table() -> None:
     except ValueError as error:
         st.warning(str(error))
         return
-    found: dict[Metric, list[Comparison]] = {metric: comparisons(results, metric) for metric in METRICS}
-    if not found["perplexity"]:
-        st.info("The table has no base yet, or nothing beside it: `roundtable ablate table3-small` goes on.")
+    if not results:
+        st.info("The table has no row yet: `roundtable ablate table3-small` goes on.")
         return
-    st.markdown(_summary(found))
+    found: dict[Metric, list[Comparison]] = {metric: comparisons(results, metric) for metric in METRICS}
+    st.markdown(_summary(results, found))
+    if left := missing(results):
+        st.markdown(_missing(left))
     look = st.segmented_control(
         "Look at", LOOKS, default=LOOKS[0], required=True, key="look", bind="query-params",
         label_visibility="collapsed",
     )  # fmt: skip
     if look == "Curves":
-        _curves(results)
+        curves(results)
     elif look == "Cost":
         _cost(results)
     else:
-        st.caption("Each row against the base: the dot is ours, the diamond the paper’s, the band what a seed makes.")
-        st.plotly_chart(
-            dot_figure(found), key="ablation_dots", config=CHART,
-            alt="Differences from the base of every variant, ours and the paper's.",
-        )  # fmt: skip
+        if found["perplexity"]:
+            st.caption(
+                "Each row against the base, or what the table says it is measured against: the dot is ours, pale where "
+                "it is not distinguishable; the diamond is the paper’s; the band is what a seed makes."
+            )
+            st.plotly_chart(
+                dot_figure(found), key="ablation_dots", config=CHART,
+                alt="Differences from the base of every variant, ours and the paper's.",
+            )  # fmt: skip
         _numbers(results, found)
     st.caption(_small_print(results))
 
 
-def _summary(found: dict[Metric, list[Comparison]]) -> str:
-    """How many findings hold, by each metric, and which do not."""
+def _summary(results: Sequence[Result], found: dict[Metric, list[Comparison]]) -> str:
+    """How many findings hold, by each metric, and which do not; or why nothing can be said yet."""
+    if all(one.name != "base" or one.perplexity is None for one in results):
+        return "The base is not measured yet, so that nothing can be compared with it."
+    if not found["perplexity"]:
+        return "The base is measured, and nothing else yet."
     sentences = []
     for metric, all_of_them in found.items():
         counts = tally(all_of_them)
         said = ", ".join(f"**{counts[verdict]}** {_VERB[verdict]}" for verdict in VERDICTS)
         n = sum(counts.values())
         sentences.append(f"Of {n} finding{'s' * (n != 1)} of the paper, by {NAMES[metric]}: {said}.")
-    against = [one for one in found["perplexity"] if one.verdict == "does not hold"]
-    if against:
-        sentences.append("By perplexity these turn round: " + ", ".join(f"`{one.name}`" for one in against) + ".")
+    for metric, all_of_them in found.items():
+        against = [one.name for one in all_of_them if one.verdict == "does not hold"]
+        if against:
+            sentences.append(f"By {NAMES[metric]} these turn round: {', '.join(f'`{name}`' for name in against)}.")
+    diverged = [one.name for one in found["perplexity"] if one.ours is None]
+    if diverged:
+        sentences.append(f"Diverged: {', '.join(f'`{name}`' for name in diverged)}.")
+    if all(one.spread is None for one in found["perplexity"]):
+        sentences.append("With one seed of the base nothing says how much is chance, so that nothing can be told.")
     return " ".join(sentences)
+
+
+def _missing(left: Sequence[str]) -> str:
+    n = n_models()
+    return (
+        f"**{n - len(left)} of {n}** models are measured. `roundtable ablate table3-small` trains those that are "
+        f"missing: {', '.join(left)}."
+    )
 
 
 _VERB = {"holds": "hold here", "does not hold": "do not", "cannot tell": "cannot be told"}
 
 
 def _numbers(results: Sequence[Result], found: dict[Metric, list[Comparison]]) -> None:
-    """The same as a table, with what was measured."""
+    """The same as a table, with what was measured; the base first."""
     import pandas as pd
 
     by_bleu = {one.name: one for one in found["bleu"]}
     first = {one.name: one for one in reversed(results)}
-    rows = []
+    rows = [_base(results)] if "base" in first else []
     for one in found["perplexity"]:
         row, bleu = first[one.name], by_bleu.get(one.name)
         rows.append(
@@ -99,6 +132,8 @@ def _numbers(results: Sequence[Result], found: dict[Metric, list[Comparison]]) -
                 "measured against": one.against,
             }
         )
+    shown = {one["row"] for one in rows}
+    rows += [_alone(first[name]) for name in first if name not in shown]
     formats: dict[str, Any] = {
         name: st.column_config.NumberColumn(format=how)
         for names, how in (
@@ -113,6 +148,32 @@ def _numbers(results: Sequence[Result], found: dict[Metric, list[Comparison]]) -
             st.caption(f"`{name}` is measured against `{against}`. {words}.")
 
 
+def _base(results: Sequence[Result]) -> dict[str, Any]:
+    """The base's row: means over its seeds, and how far the seeds lie from each other."""
+    own = [one for one in results if one.name == "base"]
+    known = [one.perplexity for one in own if one.perplexity is not None]
+    row = _alone(own[0])
+    for name, field in (("perplexity", "perplexity"), ("BLEU", "bleu"), ("chrF", "chrf")):
+        values = [value for one in own if (value := getattr(one, field)) is not None]
+        row[name] = sum(values) / len(values) if values else None
+    spread = f", perplexity {min(known):.2f} to {max(known):.2f}" if len(known) > 1 else ""
+    return row | {"differs from base": f"mean of {len(own)} seed{'s' * (len(own) != 1)}{spread}", "by perplexity": ""}
+
+
+def _alone(row: Result) -> dict[str, Any]:
+    """A row that is measured against nothing."""
+    return {
+        "row": row.name,
+        "differs from base": row.differs,
+        "perplexity": row.perplexity,
+        "by perplexity": "diverged" if row.diverged_at is not None else "nothing to compare with yet",
+        "BLEU": row.bleu,
+        "chrF": row.chrf,
+        "parameters": row.parameters,
+        "tokens/s": row.tokens_per_second,
+    }
+
+
 def _verdict(one: Comparison) -> str:
     if one.ours is None:
         return "diverged" if one.verdict is None else f"diverged: {one.verdict}"
@@ -125,40 +186,6 @@ def _finite(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def _curves(results: Sequence[Result]) -> None:
-    """Training of a few models over each other."""
-    from transformer.folders import CheckpointError, find_checkpoint, runs_folder
-    from transformer.training.metrics import read_metrics
-
-    names = [f"{one.name}, seed {one.seed}" for one in results]
-    folders = {name: one.checkpoint for name, one in zip(names, results, strict=True)}
-    preset = [name for name in names if name.startswith("base,")][:1] + names[-2:]
-    chosen = st.multiselect(
-        "Models", names, default=list(dict.fromkeys(preset)), max_selections=_MOST_CURVES, key="curves_of",
-        bind="query-params",
-    )  # fmt: skip
-    curves = {}
-    for name in chosen:
-        folder = runs_folder() / folders[name]
-        if not folder.is_dir():
-            try:
-                folder = find_checkpoint(folders[name])
-            except CheckpointError:
-                continue
-        lines = [line for line in read_metrics(folder) if "validation_nll" in line]
-        if lines:
-            curves[name] = [line["step"] for line in lines], [line["validation_nll"] for line in lines]
-    gone = [name for name in chosen if name not in curves]
-    if curves:
-        st.plotly_chart(
-            curve_figure(curves), key="ablation_curves", config=CHART, alt="Validation loss over training steps."
-        )
-    if gone:
-        st.caption(f"There is no curve here of {'; '.join(gone)}: it lies where the model was trained.")
-    if not chosen:
-        st.info("Choose one to six models.")
-
-
 def _cost(results: Sequence[Result]) -> None:
     left, right = st.columns(2, gap="medium")
     left.plotly_chart(
@@ -167,6 +194,9 @@ def _cost(results: Sequence[Result]) -> None:
     right.plotly_chart(
         cost_figure(results, "tokens_per_second"), key="cost_speed", config=CHART, alt="Perplexity over speed."
     )
+    gone = [f"{one.name}, seed {one.seed}" for one in results if one.perplexity is None]
+    if gone:
+        st.caption(f"Diverged, and so without a quality: {'; '.join(gone)}.")
     st.caption("Rows: " + "; ".join(f"**{letter}** {meaning}" for letter, meaning in GROUPS.items()) + ".")
 
 
@@ -189,8 +219,5 @@ def _small_print(results: Sequence[Result]) -> str:
         "Beam 4, α = 0.6, last weights. Perplexities are of different texts and pieces than the paper’s: compare "
         "differences, not values. A paper’s gap within its own rounding counts as cannot tell."
     )
-    missing = [variant.name for variant in VARIANTS.values() if all(one.name != variant.name for one in results)]
-    if missing:
-        said.append(f"Not trained yet: {', '.join(missing)}.")
     said.append(f"BLEU signature: `{next((one.bleu_signature for one in results if one.bleu_signature), 'none')}`.")
     return " ".join(said)

@@ -7,7 +7,7 @@ import pytest
 from tests.ablations.results import result
 from transformer.ablations.paper import PAPER
 from transformer.ablations.variants import VARIANTS
-from transformer.ablations.verdicts import SAYS, comparisons, tally
+from transformer.ablations.verdicts import SAYS, comparisons, missing, n_models, tally
 from transformer.presets import TABLE_3
 
 BASE = [result("base", 10.0, 20.0, 1), result("base", 10.2, 20.4, 2), result("base", 10.1, 20.2, 3)]
@@ -83,3 +83,11 @@ def test_the_papers_table_has_a_row_for_every_preset_and_our_rows_know_theirs():
     assert {variant.paper for variant in VARIANTS.values()} - {None} == set(PAPER)
     assert set(SAYS) <= set(VARIANTS)
     assert PAPER["D-smooth0"].perplexity == 4.67
+
+
+def test_what_is_missing_is_named_seed_by_seed():
+    assert len(missing([])) == n_models() == len(VARIANTS) + 2
+    left = missing([BASE[0], BASE[2], result("A-h1", 10.0), result("pre", None)])
+    assert left[:2] == ["base, seed 2", "A-h2"]
+    assert "pre" not in left, "a model that diverged has its row"
+    assert missing([result(name, 10.0, seed=seed) for name, one in VARIANTS.items() for seed in one.seeds]) == []

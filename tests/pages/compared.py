@@ -21,7 +21,7 @@ TARGET = "Das Tier war müde."
 def open_page(checkpoints: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., AppTest]:
     """Opens the page at a tab on copies of the two small checkpoints, with a target that both read.
 
-    Random weights write long; their own translations, which the page shows too, would take most of a test's time.
+    Random weights write long: a test that lets them takes a while.
     """
     for name in ("sentences", "letters"):
         shutil.copytree(checkpoints / name, tmp_path / name)
@@ -29,8 +29,6 @@ def open_page(checkpoints: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr("transformer.folders.SHIPPED", tmp_path / "nothing")
     monkeypatch.setattr("transformer.ablations.rows.SHIPPED", tmp_path / "nothing")
     monkeypatch.setattr("ui.compare_state.SHIPPED", tmp_path / "nothing")
-
-    monkeypatch.setattr("ui.compare_state.own_translation", lambda place, sentence: None)
 
     def start(tab: str = "Table 3", **parameters: str) -> AppTest:
         app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120)

@@ -29,9 +29,29 @@ def test_a_broken_table_is_one_sentence(open_page, tmp_path: Path, tab: str, tab
     assert "its columns are not" in app.warning[0].value
 
 
-def test_a_table_without_a_base_compares_nothing(open_page, tmp_path: Path):
+def test_a_table_without_a_base_compares_nothing_and_shows_what_there_is(open_page, tmp_path: Path):
     write_results([result("A-h1", 10.0)], tmp_path / TABLE)
-    assert "The table has no base yet" in said(open_page())
+    app = open_page()
+    assert "The base is not measured yet" in said(app)
+    assert "**1 of 37** models are measured." in said(app)
+    assert app.dataframe[0].value["perplexity"].tolist() == [10.0]
+    assert app.dataframe[0].value["by perplexity"].tolist() == ["nothing to compare with yet"]
+
+
+def test_with_the_base_alone_its_seeds_stand_there(open_page, tmp_path: Path):
+    write_results(BASE[:2], tmp_path / TABLE)
+    app = open_page()
+    assert "The base is measured, and nothing else yet." in said(app)
+    assert "missing: base, seed 3, A-h1, " in said(app)
+    (row,) = app.dataframe[0].value.to_dict("records")
+    assert row["perplexity"] == pytest.approx(10.1)
+    assert row["differs from base"] == "mean of 2 seeds, perplexity 10.00 to 10.20"
+    assert charts(app) == []
+
+
+def test_with_one_seed_of_the_base_it_says_that_nothing_can_be_told(open_page, tmp_path: Path):
+    write_results([BASE[0], result("A-h1", 99.0)], tmp_path / TABLE)
+    assert "With one seed of the base nothing says how much is chance" in said(open_page())
 
 
 def test_what_holds_is_counted_and_what_turns_round_is_named(open_page, tmp_path: Path):
@@ -43,7 +63,9 @@ def test_what_holds_is_counted_and_what_turns_round_is_named(open_page, tmp_path
     assert "By perplexity these turn round: `B-dk8`." in text
     assert "3.0 million target tokens" in text
     assert "The base has 3 seeds" in text
-    assert "Not trained yet: A-h2, A-h8" in text
+    assert "Diverged: `pre`." in text
+    assert "**7 of 37** models are measured." in text
+    assert "missing: A-h2, A-h8" in text
     frame = app.dataframe[0].value
     by_row = {row["row"]: row for _, row in frame.iterrows()}
     assert by_row["A-h1"]["by perplexity"] == "holds"
@@ -63,7 +85,7 @@ def test_curves_are_read_where_the_models_lie(open_page, tmp_path: Path):
     (folder / "metrics.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     app = open_page(look="Curves")
     (figure,) = charts(app)
-    assert [trace["name"] for trace in figure["data"]] == ["A-h1, seed 1"], "a diverged model has its curve"
+    assert figure["data"][0]["name"] == "A-h1, seed 1: diverged before step 1,200", "a diverged model has its curve"
     assert "There is no curve here of base, seed 1" in said(app)
 
 

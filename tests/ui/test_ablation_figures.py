@@ -4,7 +4,7 @@ import numpy as np
 
 from tests.ablations.results import result
 from transformer.ablations.verdicts import comparisons
-from ui.ablation_figures import cost_figure, curve_figure, dot_figure
+from ui.ablation_figures import Curve, cost_figure, curve_figure, dot_figure
 
 BASE = [result("base", 10.0, 20.0, 1), result("base", 10.2, 20.4, 2)]
 
@@ -31,6 +31,8 @@ def test_what_lies_inside_the_band_is_pale():
 
 
 def test_curves_and_costs_have_a_name_for_every_line():
-    assert [trace.name for trace in curve_figure({"base, seed 1": ([1, 2], [3.0, 2.0])}).data] == ["base, seed 1"]
+    curves = curve_figure({"base, seed 1": Curve([1, 2], [3.0, 2.0]), "pre": Curve([1], [9.0], 1200)}).data
+    assert [trace.name for trace in curves[:2]] == ["base, seed 1", "pre: diverged before step 1,200"]
+    assert (curves[2].x, curves[2].y, curves[2].marker.symbol) == ((1,), (9.0,), "x"), "a cross where it ended"
     figure = cost_figure([*BASE, result("pre", None)], "tokens_per_second")
     assert [trace.name for trace in figure.data] == ["base"], "what diverged has no quality to show"

@@ -70,6 +70,22 @@ def comparisons(results: Sequence[Result], metric: Metric) -> list[Comparison]:
     return found
 
 
+def missing(results: Sequence[Result]) -> list[str]:
+    """The models of the family that the table has no row of, in the order of training: "A-h1", "base, seed 3"."""
+    found = {(result.name, result.seed) for result in results}
+    return [
+        name if len(variant.seeds) == 1 else f"{name}, seed {seed}"
+        for name, variant in VARIANTS.items()
+        for seed in variant.seeds
+        if (name, seed) not in found
+    ]
+
+
+def n_models() -> int:
+    """Of the whole family, every seed counted."""
+    return sum(len(variant.seeds) for variant in VARIANTS.values())
+
+
 def tally(found: Sequence[Comparison]) -> dict[Verdict, int]:
     """How many findings hold, do not, and cannot be told."""
     return {verdict: sum(one.verdict == verdict for one in found) for verdict in VERDICTS}
