@@ -1,18 +1,16 @@
 """Head maps: all heads of one kind of attention at once, and one of them large, with its words."""
 
-from collections.abc import Mapping
-
 import streamlit as st
 
 from pages.heads.bertviz import bertviz
 from pages.heads.beside import two_sentences
 from pages.heads.controls import KEYS, controls
-from pages.heads.link import asked_for, left_out
 from pages.heads.single import one_sentence
 from pages.heads.table import table
 from pages.heads.take import take_it_with_you
 from pages.heads.take_two import take_both
-from ui.captions import left_out_line, shown_line
+from ui.captions import shown_line
+from ui.link import Asked, asked_for, ignored_line
 from ui.sidebar import NO_MODEL, Request
 from ui.state import load, show_page
 
@@ -53,14 +51,11 @@ def show() -> None:
     if request is None:
         st.info(NO_MODEL)
         return
-    asked = asked_for(KEYS)
-    if not asked:
-        st.session_state.left_out = []
-    heads(request, asked)
+    heads(request, asked_for())
 
 
 @st.fragment
-def heads(request: Request, asked: Mapping[str, list[str]]) -> None:
+def heads(request: Request, asked: Asked) -> None:
     """Controls and what they move. A click runs this part alone; the encoder waits for no translation."""
     view, take = controls(request.model)
     note = st.container(key="view_note", gap=None)
@@ -77,9 +72,7 @@ def heads(request: Request, asked: Mapping[str, list[str]]) -> None:
                 (take_both if shown[TWO].open else take_it_with_you)(request, view)
     except ValueError as error:
         st.warning(str(error))
-    if "left_out" not in st.session_state:
-        st.session_state.left_out = left_out(asked, st.session_state, KEYS)
-    said = left_out_line(st.session_state.left_out) + shown_line(view.kind, view.filters, view.n_heads)
+    said = ignored_line(asked, KEYS, st.session_state) + shown_line(view.kind, view.filters, view.n_heads)
     if said:
         note.html(said)
 

@@ -4,16 +4,24 @@ from pathlib import Path
 
 import streamlit as st
 
+from pages.translating import forced, replay
 from pages.translating.alignment import alignment
 from pages.translating.comparing import comparing
 from pages.translating.decoding import decoding
 from pages.translating.deleting import deleting
 from pages.translating.take import take_it_with_you
 from pages.translating.view import controls
+from ui.link import Asked, asked_for, ignored_line
 from ui.sidebar import NO_MODEL, Request
 from ui.state import load, show_page
 
 TABS = ("Decoding", "Alignment", "Without a word", "Compare")
+KEYS = (
+    *("model", "sentence", "target", "beam", "alpha", "hypothesis", "translation_tab", "cross_layer", "align_layer"),
+    *("align_head", "align_rows", "align_by", "align_threshold", "second_target"),
+    *(forced.PARAMETER, replay.PARAMETER),
+)
+"""What a link to this page may say."""
 STYLE = Path(__file__).parents[1] / "ui" / "translation_style.css"
 
 EXPLANATION = r"""
@@ -47,11 +55,11 @@ def show() -> None:
     if request is None:
         st.info(NO_MODEL)
     else:
-        translation(request)
+        translation(request, asked_for())
 
 
 @st.fragment
-def translation(request: Request) -> None:
+def translation(request: Request, asked: Asked) -> None:
     """Controls, the translation, and one of the tabs. A click runs this part alone."""
     try:
         with st.spinner(f"Loading {request.model} …"):
@@ -60,6 +68,7 @@ def translation(request: Request) -> None:
     except ValueError as error:
         st.warning(str(error))
         return
+    note = st.container(key="view_note", gap=None)
     tabs = st.tabs(TABS, key="translation_tab", bind="query-params")
     for tab, content in zip(tabs, (decoding, alignment, deleting, comparing), strict=True):
         if tab.open:
@@ -71,6 +80,8 @@ def translation(request: Request) -> None:
                         take_it_with_you(view, taken)
             except ValueError as error:
                 tab.warning(str(error))
+    if said := ignored_line(asked, KEYS, {**st.session_state, **replay.held()}):
+        note.html(said)
 
 
 show_page(show)

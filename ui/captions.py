@@ -25,7 +25,7 @@ _ROLLED = {
     "decoder": " The rest of each row’s 1 has come from the source: see cross.",
     "cross": " The rest of each row’s 1 has come from the target: see decoder.",
 }
-_LONGEST = 40  # characters of a link's nonsense
+_LONGEST, _MOST = 40, 8  # characters of a link's nonsense, and how many pieces of it
 
 
 def opened_title(attention: Attention, layer: int, head: int, n_heads: int, untrained: bool = False) -> str:
@@ -92,7 +92,9 @@ def left_out_line(left_out: Sequence[str]) -> str:
     """What a link asked for that is not there."""
     if not left_out:
         return ""
-    said = ", ".join(escape(each if len(each) <= _LONGEST else each[:_LONGEST] + "…") for each in left_out)
+    shown = (each if len(each) <= _LONGEST else each[:_LONGEST] + "…" for each in left_out[:_MOST])
+    said = ", ".join(map(escape, shown))
+    said += f" and {len(left_out) - _MOST:,} more" if len(left_out) > _MOST else ""
     return f'<div class="note left-out">The link asks for what is not here, and this was left out: {said}.</div>'
 
 

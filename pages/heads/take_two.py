@@ -17,9 +17,13 @@ from ui.take import file_button
 
 
 def take_both(request: Request, view: View) -> None:
-    """What the popover holds while two sentences are shown. Raises ValueError where one of them cannot be read."""
+    """What the popover holds while two sentences are shown."""
     sides = request, second_of(request)
-    attentions = [attention_of(side, view) for side in sides]
+    try:
+        attentions = [attention_of(side, view) for side in sides]
+    except ValueError as error:
+        st.info(str(error))
+        return
     if any(0 in attention.pattern.shape for attention in attentions):
         st.info(NOTHING)
         return

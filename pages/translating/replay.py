@@ -9,7 +9,8 @@ _SLIDER, _STATE = "translation_step", "translation_at"
 def position(of: object, n_positions: int, first_shown: int) -> int:
     """The target position being written, counted from 0, at most n_positions − 1.
 
-    of: what is decoded; with another the replay stands at `first_shown` again. Nonsense in the link is ignored.
+    of: what is decoded; with another the replay stands at `first_shown` again.
+    What the link says and no position is counts as nothing; held() shows it.
     """
     state = st.session_state.get(_STATE)
     if state is None:
@@ -20,6 +21,7 @@ def position(of: object, n_positions: int, first_shown: int) -> int:
         state = {"of": of, "at": None}
     st.session_state[_STATE] = state
     at = first_shown if state["at"] is None else min(state["at"], n_positions - 1)
+    state["shown"] = at + 1
     _write("" if at == first_shown else str(at + 1))
     return at
 
@@ -43,6 +45,12 @@ def go_to(at: int) -> None:
 def go_to_after(of: object, at: int) -> None:
     """The same, when what is decoded changes too."""
     st.session_state[_STATE] = {"of": of, "at": at}
+
+
+def held() -> dict[str, int]:
+    """The step as the address bar counts it, by its parameter; nothing where none has been shown."""
+    shown = (st.session_state.get(_STATE) or {}).get("shown")
+    return {} if shown is None else {PARAMETER: shown}
 
 
 def _moved() -> None:

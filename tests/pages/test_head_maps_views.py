@@ -6,13 +6,14 @@ import sys
 
 import numpy as np
 import pytest
+from streamlit.testing.v1 import AppTest
 
 from tests import hostile
 from tests.conftest import ROOT
 from tests.pages.pictures import assert_plain, grid, grids, opened, pixels, text
 from transformer import load_checkpoint
 from transformer.analysis.filters import Filters
-from ui.head_grid import BROKEN, FULL
+from ui.canvas import BROKEN, FULL
 
 SENTENCE, TARGET = "The animal was tired.", "Das Tier war müde."
 
@@ -125,6 +126,27 @@ def test_two_sentences_stand_beside_each_other_under_the_same_controls(open_app)
     assert opened(app, 1).shape == (len(grid(app, 1)["queries"]),) * 2
 
 
+@pytest.mark.parametrize("filters", [{}, {"hide_special": "true", "tokens": "words", "threshold": "0.02"}])
+def test_two_sentences_are_taken_together(open_app, filters):
+    asked = {"sentence": SENTENCE, "target": TARGET, "shown": "Two sentences", "second": "The animal", "kind": "cross"}
+    app = open_app(**asked, **filters)
+    app.session_state.take = True
+    app.run()
+    assert_plain(app)
+    labels = [button.proto.label for button in app.get("download_button")]
+    assert labels == ["SVG", "CSV", "NPZ", "JSON", "HTML, sentence 1", "HTML, sentence 2"]
+    names: dict = {}
+    *lines, last = code(app).splitlines()
+    exec("\n".join(lines), names)
+    for place, pattern in enumerate(eval(last, names)):
+        shown = opened(app, place)
+        drawn = ~np.isnan(shown)
+        assert np.allclose(shown[drawn], pattern[drawn], atol=1e-6)
+    app.text_input(key="second").set_value("").run()
+    assert_plain(app)
+    assert [info.value for info in app.info] == ["The sentence is empty; type at least one word."]
+
+
 def test_an_empty_second_sentence_leaves_the_first(open_app):
     app = open_app(sentence="A street", shown="Two sentences")
     app.text_input(key="second").set_value("").run()
@@ -197,6 +219,16 @@ def test_a_link_with_nonsense_says_what_it_left_out(open_app):
     assert "left out" not in text(app), "the address bar holds it no longer"
 
 
+def test_parameters_that_no_control_knows_are_named_and_leave_the_address(open_app):
+    app = open_app(mean="true", beam="4", kind="cross", sentence="A street", **{"<i>": "1"})
+    assert_plain(app)
+    assert "this was left out: mean=true, beam=4, &lt;i&gt;=1.</div>" in text(app)
+    assert set(app.query_params) == {"model", "kind", "sentence"}
+    app.button_group(key="kind").set_value("decoder").run()
+    app.run()
+    assert "left out" not in text(app)
+
+
 def test_a_whole_link_says_nothing_of_nonsense(open_app):
     app = open_pair(
         open_app, kind="cross", layer="1", head="2", threshold="0.05", top_k="3", heads=["1", "2"], tokens="words",
@@ -233,10 +265,20 @@ def test_the_code_reproduces_the_numbers_of_the_page(open_app, asked, target):
     assert len(grid(app)["heads"]) == names["view"].pattern.shape[1]
 
 
+@pytest.fixture(scope="module")
+def opened_pages() -> list[AppTest]:
+    """Holds a page that is opened once and then given one text after the other."""
+    return []
+
+
 @pytest.mark.parametrize("words", hostile.PARAMETERS)
-def test_hostile_text_goes_through_the_page_and_its_popover(open_app, words):
-    app = open_app(sentence=words, target=words, kind="cross")
-    app.session_state.take = True
+def test_hostile_text_goes_through_the_page_and_its_popover(open_app, opened_pages, words):
+    if not opened_pages:
+        opened_pages.append(open_app(kind="cross"))
+        opened_pages[0].session_state.take = True
+    (app,) = opened_pages
+    for key in ("sentence", "target"):
+        app.text_area(key=key).set_value(words)
     app.run()
     assert_plain(app)
     assert not app.warning

@@ -52,9 +52,19 @@ def open_page(open_app: Callable[..., AppTest]) -> Callable[..., AppTest]:
 
     def start(tab: str = TABS[0], **parameters: str) -> AppTest:
         wanted = {"model": SHIPPED, "sentence": "The dog sees her.", "translation_tab": tab, **parameters}
-        return open_app(**wanted).switch_page("pages/translation.py").run()
+        return arrive(open_app, **wanted)
 
     return start
+
+
+def arrive(open_app: Callable[..., AppTest], **wanted: str) -> AppTest:
+    """As a link does it; AppTest starts on the first page and goes on from there."""
+    app = open_app(**{name: wanted[name] for name in ("model", "sentence", "target") if name in wanted})
+    for key in ("arrived", "left_out"):
+        if key in app.session_state:
+            del app.session_state[key]
+    app.query_params.update(wanted)
+    return app.switch_page("pages/translation.py").run()
 
 
 def assert_plain(app: AppTest) -> None:
@@ -177,10 +187,22 @@ def test_another_sentence_drops_the_prefix_and_the_step(open_page):
 
 
 def test_nonsense_in_the_address_is_left_out_and_a_prefix_is_said_to_be(open_page):
-    app = open_page(beam="99", alpha="much", hypothesis="x", decoding_step="999", prefix="12-x", cross_layer="L77")
+    numbers = {"beam": "99", "alpha": "much", "hypothesis": "x", "decoding_step": "999", "prefix": "12-x"}
+    app = open_page(**numbers, cross_layer="L77", mean="true")
     assert_plain(app)
     assert app.warning[0].value.startswith("The link's prefix was ignored: it holds 'x'")
     assert len(tokens(app)) > 1
+    refused = "beam=99, alpha=much, hypothesis=x, cross_layer=L77, decoding_step=999, mean=true"
+    assert f"this was left out: {refused}.</div>" in html(app)
+    app.run()
+    assert "left out" not in html(app)
+
+
+def test_a_whole_link_says_nothing_of_nonsense(open_page):
+    app = open_page(beam="2", alpha="1.5", hypothesis="2", decoding_step="2", prefix="456", cross_layer="L1")
+    assert_plain(app)
+    assert "left out" not in html(app)
+    assert tokens(app)[0]["given"]
 
 
 @pytest.mark.parametrize(
@@ -222,7 +244,7 @@ def test_a_threshold_links_every_weight_from_it_on(open_page):
 
 
 def test_without_gold_it_says_how_to_measure(open_app):
-    app = open_app(translation_tab="Alignment", sentence="a", beam="1").switch_page("pages/translation.py").run()
+    app = arrive(open_app, translation_tab="Alignment", sentence="a", beam="1")
     assert_plain(app)
     assert "No alignment error rate was measured for sentences" in html(app)
 
@@ -260,8 +282,7 @@ def test_a_typed_target_is_what_alignment_and_deletion_are_about(open_page):
 def test_hypotheses_that_were_cut_off_are_shown_too(open_app):
     """An untrained model does not end; here it is given a source of one letter."""
     for tab in TABS:
-        app = open_app(sentence="a", beam="2", hypothesis="2", translation_tab=tab)
-        app = app.switch_page("pages/translation.py").run()
+        app = arrive(open_app, sentence="a", beam="2", hypothesis="2", translation_tab=tab)
         assert_plain(app)
         assert not app.warning
         run_code(app)
@@ -289,9 +310,23 @@ def test_with_no_model_it_says_how_to_make_one(open_page, monkeypatch):
     assert "roundtable train" in app.info[0].value
 
 
+@pytest.fixture(scope="module")
+def opened_tabs() -> dict[str, AppTest]:
+    """Pages that are opened once and then given one text after the other, by tab."""
+    return {}
+
+
 @pytest.mark.parametrize(("place", "text"), list(enumerate(hostile.TEXTS.values())), ids=list(hostile.TEXTS))
-def test_texts_of_all_kinds_are_shown_as_they_are(open_page, place, text):
-    app = open_page(TABS[place % 4], sentence=text, target=text, second_target=text, beam="1")
+def test_texts_of_all_kinds_are_shown_as_they_are(open_page, opened_tabs, place, text):
+    tab = TABS[place % 4]
+    if tab not in opened_tabs:
+        opened_tabs[tab] = open_page(tab, beam="1")
+    app = opened_tabs[tab]
+    boxes = [box for box in app.text_area if box.key in ("sentence", "target", "second_target")]
+    assert len(boxes) == (3 if tab == "Compare" else 2)
+    for box in boxes:
+        box.set_value(text)
+    app.run()
     assert_plain(app)
     assert_only_our_markup(app)
 

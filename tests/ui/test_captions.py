@@ -88,6 +88,9 @@ def test_what_a_link_asked_for_in_vain_is_escaped_and_short():
     said = left_out_line(["layer=99", "kind=<img src=x onerror=alert(1)>" + "y" * 500])
     assert "layer=99, kind=&lt;img src=x onerror" in said
     assert len(said) < 250
+    many = left_out_line([f"n={at}" for at in range(1_010)])
+    assert "n=7 and 1,002 more." in many
+    assert "n=8" not in many
 
 
 def test_the_twin_reads_what_the_trained_model_wrote():

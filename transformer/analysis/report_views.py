@@ -35,7 +35,10 @@ def views_report(
     pictures: SVG files of ours by their captions. tables: rows by their titles. config, evaluation: the contents of the
     checkpoint's config.json and evaluation.json, left out where None or empty.
     """
-    figures = [figure(renamed(svg, f"f{place}-"), escape(said[:1].upper() + said[1:])) for place, (said, svg) in enumerate(pictures.items())]
+    figures = [
+        figure(renamed(svg, f"f{place}-"), escape(said[:1].upper() + said[1:]))
+        for place, (said, svg) in enumerate(pictures.items())
+    ]
     listed = [rows_table(name, rows) for name, rows in tables.items()]
     parts = [heading(trace, about, title), translation(trace)]
     parts += [tag("section", tag("h2", "Pictures"), *figures)] if figures else []

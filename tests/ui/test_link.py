@@ -1,4 +1,4 @@
-from pages.heads.link import left_out
+from ui.link import left_out
 
 STATE = {"kind": "cross", "heads": ["1", "3"], "threshold": 0.05, "top_k": 3, "hide_special": True, "layer": "0"}
 
@@ -25,4 +25,9 @@ def test_each_value_that_was_not_taken_is_named():
 
 
 def test_controls_that_are_not_drawn_say_nothing():
-    assert left_out({"bertviz": ["x"], "elsewhere": ["y"]}, STATE, ["bertviz", "kind"]) == []
+    assert left_out({"bertviz": ["x"]}, STATE, ["bertviz", "kind"]) == []
+
+
+def test_what_the_page_does_not_know_is_named_last_and_as_often_as_it_was_said():
+    asked = {"mean": ["true"], "kind": ["x"], "<b>": [""], "n": ["1", "2"]}
+    assert left_out(asked, STATE, list(STATE)) == ["kind=x", "mean=true", "<b>", "n=1", "n=2"]
