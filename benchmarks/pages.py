@@ -1,7 +1,7 @@
 """How long a person waits: from `streamlit run` to the first page, from a click or a new sentence to its picture.
 
-The model has 6 layers of 8 heads and the sentences 64 tokens, as in the design's budget. Clicks and sentences are timed
-in the browser, from the event to the frame in which what it asks for is there.
+The model has 6 layers of 8 heads and the sentences 64 tokens, as in the design's budget; one pair has 512 on each side.
+Clicks and sentences are timed in the browser, from the event to the frame in which what it asks for is there.
 """
 
 import os
@@ -24,8 +24,10 @@ from benchmarks.table import Row, number
 from transformer.config import ModelConfig
 
 SHAPE = ModelConfig(vocab_size=4000, d_model=128, d_ff=512, n_encoder_layers=6, n_decoder_layers=6)
-N_TOKENS = 64
+N_TOKENS, N_LONG = 64, 512
 STARTS, CLICKS, SENTENCES = 3, 9, 5
+TURNS = ("decoder", "cross", "encoder") * 3
+"""Kinds of attention that are switched to; each gives the grid all new weights."""
 ROOT = Path(__file__).resolve().parent.parent
 BROWSERS = (os.environ.get("ROUNDTABLE_BROWSER", ""), "chromium", "chromium-browser", "google-chrome")
 ARGUMENTS = ("--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run")
@@ -45,14 +47,14 @@ HEAD_OPENED = f"""grid => {{ {WAIT}
   const before = picture();
   window.roundtable = painted('pointerdown', () => picture() && picture() !== before);
 }}"""
-GRID_PAINTED = f"""grid => {{ {WAIT}
+GRID_PAINTED = f"""(grid, event) => {{ {WAIT}
   const before = grid.dataset.painted;
-  window.roundtable = painted('keydown', () => grid.dataset.painted !== before);
+  window.roundtable = painted(event, () => grid.dataset.painted !== before);
 }}"""
 
 
 def rows() -> list[Row]:
-    """Seconds to the first page, milliseconds to an opened head and to a sentence's grid; no row without a browser."""
+    """Seconds to the first page, milliseconds to an opened head and to grids; no row without a browser."""
     try:
         from playwright.sync_api import sync_playwright
     except ImportError:
@@ -72,12 +74,18 @@ def rows() -> list[Row]:
             _settle(page)
             clicks = [_click(page, layer=turn % 6, head=1 + turn % 7) for turn in range(1 + CLICKS)][1:]
             grids = [_type(page, sentence) for sentence in sentences[1:]]
+            pair = (sentence_of(N_LONG, checkpoint.tokenizer, seed) for seed in (0, 1))
+            page.goto(f"{url}/?{urlencode({'model': 'bench', **dict(zip(('sentence', 'target'), pair, strict=True))})}")
+            _settle(page)
+            long = [_switch(page, kind) for kind in TURNS]
         browser.close()
-    shape = f"{SHAPE.n_encoder_layers} × {SHAPE.n_heads} × {N_TOKENS}"
+    heads = f"{SHAPE.n_encoder_layers} × {SHAPE.n_heads}"
+    shape = f"{heads} × {N_TOKENS}"
     return [
         _row("`streamlit run` to the first heading, s", starts, "s", 5),
         _row(f"click to opened head, {shape}, ms", clicks, "ms", 250),
         _row(f"new sentence to encoder grid, {shape}, ms", grids, "ms", 250),
+        _row(f"click on a kind to its grid, {heads} × {N_LONG}, ms", long, "ms", 400),
     ]
 
 
@@ -163,9 +171,18 @@ def _type(page: Any, sentence: str) -> float:
     box = page.get_by_role("textbox", name="Sentence")
     box.fill(sentence)
     page.keyboard.down("Control")
-    page.locator(".grid").evaluate(GRID_PAINTED)
+    page.locator(".grid").evaluate(GRID_PAINTED, "keydown")
     page.keyboard.press("Enter")
     page.keyboard.up("Control")
+    milliseconds = page.evaluate("window.roundtable")
+    _settle(page)
+    return milliseconds
+
+
+def _switch(page: Any, kind: str) -> float:
+    """Milliseconds from a click on a kind of attention to the frame that shows its grid; the trace is there already."""
+    page.locator(".grid").evaluate(GRID_PAINTED, "pointerdown")
+    page.get_by_role("radio", name=kind).click()
     milliseconds = page.evaluate("window.roundtable")
     _settle(page)
     return milliseconds
