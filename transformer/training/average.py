@@ -8,8 +8,8 @@ import torch
 from transformer.checkpoint import read_config, write_config
 from transformer.folders import CheckpointError
 from transformer.training.locks import is_held
+from transformer.training.saved import saved_steps
 from transformer.training.status import LOCK_FILE
-from transformer.training.trainer import saved_steps
 from transformer.weights import average_weights, save_weights
 
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import torch
 from jaxtyping import Float, Int
-from torch import Tensor
+from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
 from transformer.model.feed_forward import Experts
@@ -113,3 +113,18 @@ def balance_loss(model: Transformer) -> Float[Tensor, ""]:
         if isinstance(module, Experts) and module.balance is not None:
             total, module.balance = total + module.balance, None
     return total
+
+
+class SharedLoss(nn.Module):
+    """The loss as a module's forward pass, which is where DistributedDataParallel looks."""
+
+    def __init__(self, model: Transformer, balance: float) -> None:
+        """balance: weight of the load-balance loss of a model with experts."""
+        super().__init__()
+        self.model, self.balance = model, balance
+
+    def forward(self, batch: Batch, label_smoothing: float) -> tuple[Tensor, Tensor]:
+        loss = batch_loss(self.model, batch, label_smoothing)
+        if self.model.config.n_experts == 1:
+            return loss.smoothed, loss.nll
+        return loss.smoothed + self.balance * loss.n_tokens * balance_loss(self.model), loss.nll

@@ -1,9 +1,11 @@
-"""metrics.jsonl, read while it grows."""
+"""metrics.jsonl, read while it grows, and cut where training goes on from."""
 
 import json
 import os
 from pathlib import Path
 from typing import Any
+
+from transformer.folders import replacing
 
 METRICS_FILE = "metrics.jsonl"
 
@@ -71,3 +73,17 @@ def _parse(line: bytes) -> dict[str, Any] | None:
     except ValueError:
         return None
     return values if isinstance(values, dict) and isinstance(values.get("step"), int) else None
+
+
+def cut_metrics(path: Path, step: int) -> None:
+    """Drop what was logged after the step that training goes on from, and a last line torn by a crash."""
+    if not path.exists():
+        return
+    with replacing(path) as temporary, path.open("rb") as old, temporary.open("wb") as new:
+        for line in old:
+            if line.endswith(b"\n") and json.loads(line)["step"] <= step:
+                new.write(line)
+            else:
+                break
+        new.flush()
+        os.fsync(new.fileno())

@@ -1,55 +1,29 @@
 """Training: the loop, and everything that lets it stop anywhere and go on as if it had not."""
 
 import json
-import math
 import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import torch
-from torch import Tensor, nn
 
 from transformer.checkpoint import read_config, write_config
 from transformer.config import ModelConfig, TrainConfig
-from transformer.folders import CheckpointError, replacing
 from transformer.model.transformer import Transformer
 from transformer.text.batches import Batch, Batches
 from transformer.training.distributed import ALONE, World
-from transformer.training.failures import DivergenceError
-from transformer.training.loss import Loss, balance_loss, batch_loss
-from transformer.training.metrics import METRICS_FILE, read_metrics
+from transformer.training.loss import Loss, SharedLoss, batch_loss
+from transformer.training.metrics import METRICS_FILE, cut_metrics, read_metrics
+from transformer.training.progress import Progress, Window
+from transformer.training.saved import STATE_FILE, read_state, remove_half_written, saved_steps, write_state
 from transformer.training.schedule import cooldown_share, learning_rate
-from transformer.weights import copy_weights, named_weights, save_weights
+from transformer.weights import named_weights, save_weights
 
 EncodedPairs = list[tuple[list[int], list[int]]]
-
-
-@dataclass
-class Window:
-    """Sums since the last line of metrics.jsonl."""
-
-    nll: float = 0.0
-    smoothed: float = 0.0
-    n_tokens: int = 0
-    grad_norm: float = 0.0
-    n_steps: int = 0
-
-
-@dataclass
-class Progress:
-    """Where training stands."""
-
-    step: int = 0
-    epoch: int = 0
-    batch: int = 0
-    """Batches of this epoch that are done."""
-    n_tokens: int = 0
-    """Target tokens seen so far, padding left out."""
-    window: Window = field(default_factory=Window)
 
 
 def choose_device() -> torch.device:
@@ -57,21 +31,6 @@ def choose_device() -> torch.device:
     if torch.cuda.is_available():
         return torch.device("cuda")
     return torch.device("mps" if torch.backends.mps.is_available() else "cpu")
-
-
-class _BatchLoss(nn.Module):
-    """The loss as a module's forward pass, which is where DistributedDataParallel looks."""
-
-    def __init__(self, model: Transformer, balance: float) -> None:
-        """balance: weight of the load-balance loss of a model with experts."""
-        super().__init__()
-        self.model, self.balance = model, balance
-
-    def forward(self, batch: Batch, label_smoothing: float) -> tuple[Tensor, Tensor]:
-        loss = batch_loss(self.model, batch, label_smoothing)
-        if self.model.config.n_experts == 1:
-            return loss.smoothed, loss.nll
-        return loss.smoothed + self.balance * loss.n_tokens * balance_loss(self.model), loss.nll
 
 
 class Trainer:
@@ -108,13 +67,13 @@ class Trainer:
         self.batches = Batches(fitting, train_config.batch_tokens, train_config.seed)
         self.validation = Batches(_fitting(validation, model_config), train_config.batch_tokens, 0)
         self.progress = Progress()
-        if (folder / "state.pt").exists():
-            self._load_state()
+        if (folder / STATE_FILE).exists():
+            self.progress = read_state(folder / STATE_FILE, self.model, self.optimizer)
         if world.leads:
             # Also where a run was killed before it first saved: it starts anew.
-            _cut_metrics(folder / METRICS_FILE, self.progress.step)
-            _remove_half_written(folder)
-        self._shared_loss = world.share(_BatchLoss(self.model, train_config.balance))
+            cut_metrics(folder / METRICS_FILE, self.progress.step)
+            remove_half_written(folder)
+        self._shared_loss = world.share(SharedLoss(self.model, train_config.balance))
 
     def run(
         self,
@@ -129,7 +88,7 @@ class Trainer:
         config, progress = self.config, self.progress
         stream = self._stream()
         started, tokens_before = time.perf_counter(), progress.n_tokens
-        owes_validation, saved = self._owes_validation(), (self.folder / "state.pt").exists()
+        owes_validation, saved = self._owes_validation(), (self.folder / STATE_FILE).exists()
         path = self.folder / METRICS_FILE if self.world.leads else Path(os.devnull)
         with path.open("a", encoding="utf-8") as metrics:
 
@@ -157,7 +116,8 @@ class Trainer:
                 if progress.step % config.log_every == 0 or last:
                     seconds = time.perf_counter() - started
                     speed = (progress.n_tokens - tokens_before) / seconds
-                    log(**self._averages(), lr=rate, n_tokens=progress.n_tokens, tokens_per_second=round(speed, 1))
+                    means = progress.window.averages(progress.step)
+                    log(**means, lr=rate, n_tokens=progress.n_tokens, tokens_per_second=round(speed, 1))
                     progress.window = Window()
                     started, tokens_before = time.perf_counter(), progress.n_tokens
                 owes_validation = progress.step % config.validate_every == 0 or last
@@ -199,16 +159,7 @@ class Trainer:
         # Before the state: a run that is killed once that is there and was its last never comes here again.
         for path in saved_steps(self.folder)[: -self.config.keep]:
             path.unlink()
-        state = {
-            "model": weights,
-            "optimizer": self.optimizer.state_dict(),
-            "random": torch.get_rng_state(),
-            "random_cuda": torch.cuda.get_rng_state_all() if self.device.type == "cuda" else [],
-            "progress": {**vars(self.progress), "window": vars(self.progress.window)},
-            "steps": self.config.steps,
-        }
-        with replacing(self.folder / "state.pt") as temporary:
-            torch.save(state, temporary)
+        write_state(self.folder / STATE_FILE, weights, self.optimizer, self.progress, self.config.steps)
 
     def _stream(self) -> Iterator[Batch]:
         """Batches from where training stands, epoch after epoch."""
@@ -267,64 +218,9 @@ class Trainer:
         lines = read_metrics(self.folder)
         return all("validation_nll" not in line or line["step"] != step for line in lines)
 
-    def _averages(self) -> dict[str, float]:
-        window = self.progress.window
-        if not math.isfinite(window.smoothed):
-            raise DivergenceError(
-                f"The loss became {window.smoothed} before step {self.progress.step}: training diverged. "
-                "Choose a smaller lr_factor, a longer warmup, or clip_norm, and start anew."
-            )
-        return {
-            "nll": window.nll / window.n_tokens,
-            "smoothed": window.smoothed / window.n_tokens,
-            "grad_norm": window.grad_norm / window.n_steps,
-        }
-
-    def _load_state(self) -> None:
-        path = self.folder / "state.pt"
-        try:
-            state = torch.load(path, map_location="cpu", weights_only=True)
-            weights, optimizer = state["model"], state["optimizer"]
-        except Exception as error:
-            reason = (str(error) or type(error).__name__).splitlines()[0].rstrip(".")
-            raise CheckpointError(f"{path} cannot be read, so this run cannot go on: {reason}.") from error
-        copy_weights(weights, self.model, path)
-        self.optimizer.load_state_dict(optimizer)
-        torch.set_rng_state(state["random"])
-        if state["random_cuda"]:
-            torch.cuda.set_rng_state_all(state["random_cuda"])
-        window = Window(**state["progress"].pop("window"))
-        self.progress = Progress(**state["progress"], window=window)
-
-
-def saved_steps(folder: Path) -> list[Path]:
-    """The weights saved on the way, oldest first."""
-    return sorted((folder / "steps").glob("*.safetensors"), key=lambda path: int(path.stem))
-
 
 def _fitting(pairs: EncodedPairs, config: ModelConfig) -> EncodedPairs:
     """The pairs that a model with a table of learned positions has room for, end of sentence included."""
     if config.positions != "learned":
         return pairs
     return [pair for pair in pairs if max(len(pair[0]), len(pair[1])) < config.max_length]
-
-
-def _remove_half_written(folder: Path) -> None:
-    """What a process left behind that was killed while it saved."""
-    for pattern in ("state.pt.*.tmp", "model.safetensors.*.tmp", f"{METRICS_FILE}.*.tmp", "steps/*.tmp"):
-        for path in folder.glob(pattern):
-            path.unlink(missing_ok=True)
-
-
-def _cut_metrics(path: Path, step: int) -> None:
-    """Drop what was logged after the step that training goes on from, and a last line torn by a crash."""
-    if not path.exists():
-        return
-    with replacing(path) as temporary, path.open("rb") as old, temporary.open("wb") as new:
-        for line in old:
-            if line.endswith(b"\n") and json.loads(line)["step"] <= step:
-                new.write(line)
-            else:
-                break
-        new.flush()
-        os.fsync(new.fileno())
