@@ -78,12 +78,14 @@ def opened_figure(
             x, over_x = ("x" if number == 1 else f"x{number}"), f"x{number + 1}"
             start = place * (pitch + _GAP) / across
             domain = [start, start + min(cell * n_key, pitch) / across]
-            layout[axis_name(x)] = token_axis(columns if row == 0 else [""] * n_key, titles[1], cell) | {
-                "side": "top", "tickangle": -90 if upright else 0, "domain": domain, "anchor": y,
-                "showticklabels": row == 0,
-            }  # fmt: skip
-            del layout[axis_name(x)]["title"]
-            layout[axis_name(over_x)] = _hover(x, attention.keys.labels, domain)
+            if row == 0:
+                layout[axis_name(x)] = token_axis(columns, "", cell) | {
+                    "side": "top", "tickangle": -90 if upright else 0, "domain": domain, "anchor": y,
+                }  # fmt: skip
+                layout[axis_name(over_x)] = _hover(x, attention.keys.labels, domain)
+            else:  # nothing is written below the upper row: one axis tells the cells and hovering
+                over_x = x
+                layout[axis_name(x)] = _hover("", attention.keys.labels, domain) | {"anchor": y}
             room = int((pitch + _GAP) / 7.6)
             above = {"x": start, "align": "left"}
             lift = top - _HEADING - _TITLE + 32 if row == 0 else 8
@@ -154,9 +156,10 @@ def scale_bar(
 
 
 def _hover(twin: str, labels: Sequence[str], domain: Sequence[float]) -> dict[str, Any]:
-    """An axis that is not drawn, over another one: what hovering calls each token."""
-    return GRIDLESS | {
-        "overlaying": twin, "matches": twin, "domain": list(domain), "tickmode": "array", "ticks": "",
+    """An axis that is not drawn, over another one if there is one: what hovering calls each token."""
+    over = {"overlaying": twin, "matches": twin} if twin else {"range": [-0.5, len(labels) - 0.5]}
+    return GRIDLESS | over | {
+        "domain": list(domain), "tickmode": "array", "ticks": "",
         "tickvals": list(range(len(labels))), "ticktext": list(map(quoted, labels)), "showticklabels": False,
     }  # fmt: skip
 

@@ -24,6 +24,10 @@ from ui.ablation_figures import cost_figure, dot_figure
 CHART = {"displaylogo": False}
 METRICS: tuple[Metric, ...] = ("perplexity", "bleu")
 NAMES = {"perplexity": "perplexity", "bleu": "BLEU"}
+_COLUMNS = [
+    *("row", "differs from base", "perplexity", "Δ ours", "Δ paper", "by perplexity", "BLEU", "Δ BLEU ours"),
+    *("Δ BLEU paper", "by BLEU", "chrF", "parameters", "tokens/s", "measured against"),
+]
 LOOKS = ("Differences", "Curves", "Cost")
 
 
@@ -79,7 +83,7 @@ def _summary(results: Sequence[Result], found: dict[Metric, list[Comparison]]) -
     sentences = []
     for metric, all_of_them in found.items():
         counts = tally(all_of_them)
-        said = ", ".join(f"**{counts[verdict]}** {_VERB[verdict]}" for verdict in VERDICTS)
+        said = ", ".join(f"{verdict} **{counts[verdict]}**" for verdict in VERDICTS)
         n = sum(counts.values())
         sentences.append(f"Of {n} finding{'s' * (n != 1)} of the paper, by {NAMES[metric]}: {said}.")
     for metric, all_of_them in found.items():
@@ -100,9 +104,6 @@ def _missing(left: Sequence[str]) -> str:
         f"**{n - len(left)} of {n}** models are measured. `roundtable ablate table3-small` trains those that are "
         f"missing: {', '.join(left)}."
     )
-
-
-_VERB = {"holds": "hold here", "does not hold": "do not", "cannot tell": "cannot be told"}
 
 
 def _numbers(results: Sequence[Result], found: dict[Metric, list[Comparison]]) -> None:
@@ -142,7 +143,8 @@ def _numbers(results: Sequence[Result], found: dict[Metric, list[Comparison]]) -
         )
         for name in names
     }  # fmt: skip
-    st.dataframe(pd.DataFrame(rows), hide_index=True, column_config=formats, height="content", placeholder="–")
+    frame = pd.DataFrame(rows, columns=_COLUMNS)
+    st.dataframe(frame, hide_index=True, column_config=formats, height="content", placeholder="–")
     for name, (against, words) in SAYS.items():
         if any(one.name == name for one in found["perplexity"]):
             st.caption(f"`{name}` is measured against `{against}`. {words}.")

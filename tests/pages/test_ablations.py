@@ -59,7 +59,7 @@ def test_what_holds_is_counted_and_what_turns_round_is_named(open_page, tmp_path
     write_results([*BASE, *variants], tmp_path / TABLE)
     app = open_page()
     text = said(app)
-    assert "Of 3 findings of the paper, by perplexity: **1** hold here, **1** do not, **1** cannot be told." in text
+    assert "Of 3 findings of the paper, by perplexity: holds **1**, does not hold **1**, cannot tell **1**." in text
     assert "By perplexity these turn round: `B-dk8`." in text
     assert "3.0 million target tokens" in text
     assert "The base has 3 seeds" in text
