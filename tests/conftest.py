@@ -7,11 +7,11 @@ import os
 import sys
 from pathlib import Path
 
+import jaxtyping
 import pytest
 from hypothesis import settings
-from jaxtyping import install_import_hook
 
-import tests.shapes  # noqa: F401  (the hook below looks it up by name)
+import tests.shapes
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -23,7 +23,8 @@ if (ROOT.parent / "shared" / "data").is_dir():
 
 # The hook rewrites modules while they are imported; one that is already there would go unchecked.
 assert "transformer" not in sys.modules, "transformer was imported before tests/conftest.py could install its hook"
-install_import_hook("transformer", "tests.shapes.check")
+jaxtyping.install_import_hook("transformer", "tests.shapes.check")
+jaxtyping.jaxtyped = tests.shapes.sparing(jaxtyping.jaxtyped)
 
 # Examples on a busy machine may be slow without being wrong.
 settings.register_profile("roundtable", deadline=None)

@@ -5,7 +5,7 @@ a wrong type with a sentence, and tests have to see it.
 """
 
 from collections.abc import Callable
-from inspect import isclass
+from inspect import get_annotations, isclass
 from typing import Any, get_args
 
 from beartype import beartype
@@ -16,6 +16,22 @@ def gives_shape(hint: Any) -> bool:
     if isclass(hint) and issubclass(hint, AbstractArray):
         return True
     return any(gives_shape(argument) for argument in get_args(hint))
+
+
+def sparing(jaxtyped: Callable) -> Callable:
+    """jaxtyping's decorator, but functions without shapes stay as they are: it would slow them and check nothing."""
+
+    def decorator(*, typechecker: Any) -> Callable:
+        wrap = jaxtyped(typechecker=typechecker)
+
+        def apply(target: Any) -> Any:
+            return (
+                wrap(target) if isclass(target) or any(map(gives_shape, get_annotations(target).values())) else target
+            )
+
+        return apply
+
+    return decorator
 
 
 def check(function: Callable) -> Callable:

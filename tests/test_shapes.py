@@ -2,8 +2,9 @@
 
 import pytest
 import torch
-from jaxtyping import TypeCheckError
+from jaxtyping import Float, TypeCheckError
 
+from tests.shapes import sparing
 from transformer.model.positions import Sinusoidal, sinusoids
 from transformer.presets import PRESETS
 
@@ -17,3 +18,15 @@ def test_a_tensor_of_the_wrong_rank_is_refused():
 
 def test_other_annotations_are_left_to_pyright():
     assert sinusoids(3, 4, base=10_000).shape == (3, 4)
+
+
+def test_functions_with_shapes_are_wrapped_and_others_left():
+    def plain(x: int) -> int:
+        return x
+
+    def shaped(x: list[Float[torch.Tensor, "row"]]) -> None: ...
+
+    wrapped = sparing(lambda typechecker: lambda target: (typechecker, target))
+    assert wrapped(typechecker="checker")(plain) is plain
+    for target in (shaped, int):
+        assert wrapped(typechecker="checker")(target) == ("checker", target)

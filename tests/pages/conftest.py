@@ -42,7 +42,7 @@ def open_app(checkpoints: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[...
     monkeypatch.setenv("ROUNDTABLE_CHECKPOINTS", str(checkpoints))
 
     def start(**parameters: str) -> AppTest:
-        app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+        app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=180)
         app.query_params.update({"model": "sentences", **parameters})
         return app.run()
 

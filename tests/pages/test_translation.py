@@ -320,7 +320,7 @@ def opened_tabs() -> dict[str, AppTest]:
 def test_texts_of_all_kinds_are_shown_as_they_are(open_page, opened_tabs, place, text):
     tab = TABS[place % 4]
     if tab not in opened_tabs:
-        opened_tabs[tab] = open_page(tab, beam="1")
+        opened_tabs[tab] = open_page(tab, target="Der Hund", beam="1")
     app = opened_tabs[tab]
     boxes = [box for box in app.text_area if box.key in ("sentence", "target", "second_target")]
     assert len(boxes) == (3 if tab == "Compare" else 2)

@@ -1,5 +1,6 @@
 """A training run small enough to be repeated by the dozen."""
 
+import math
 import random
 from pathlib import Path
 from typing import Any
@@ -47,3 +48,10 @@ def trainer(
         reversals(10, seed=1) if validation is None else validation,
         torch.device("cpu"),
     )
+
+
+def learn(run: Trainer, below: float) -> float:
+    """Train until a validation's loss is below this, or to the last step; the validation loss then."""
+    losses = [math.inf]
+    run.run(lambda line: losses.append(line.get("validation_nll", math.inf)), lambda: min(losses) < below)
+    return run.validate()

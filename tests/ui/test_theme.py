@@ -87,7 +87,7 @@ def test_a_kind_has_one_colour_everywhere(themes):
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_paler_text_keeps_a_contrast_of_4_5(themes, theme):
     """Every opacity that our style sheets give to text, on both backgrounds; a browser test measures what is drawn."""
-    sheets = [(ROOT / "ui" / name).read_text("utf-8") for name in ("style.css", "head_grid.css")]
+    sheets = [path.read_text("utf-8") for path in sorted((ROOT / "ui").glob("*.css"))]
     opacities = {float(found) for sheet in sheets for found in re.findall(r"[; ]opacity: (0?\.\d+|1)", sheet)}
     assert min(opacities) < 0.8
     ink = np.array(to_rgb(themes[theme]["textColor"]))
