@@ -47,8 +47,9 @@ def both_svg(views: Sequence[tuple[Attention, About]], head: tuple[int, int] | N
     from transformer.analysis.svg_document import beside
 
     title = f"{len(views)} sentences under {views[0][1].model}"
+    sentences = [about.sentence for _, about in views]
     facts = [about.facts(attention) for attention, about in views]
-    return beside([svg_of([each], head) for each in views], title, facts)
+    return beside([svg_of([each], head) for each in views], sentences, title, facts)
 
 
 def _numbers(views: Sequence[tuple[Attention, About]], name: str) -> None:

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from tests import hostile
-from tests.analysis.hand_made import ABOUT, SVG, assert_only_ours, asymmetric, parse, texts
+from tests.analysis.hand_made import ABOUT, SVG, assert_only_ours, asymmetric, parse, shown, texts
 from transformer import __version__
 from transformer.analysis.svg_document import beside, framed, renamed, size_of
 from transformer.analysis.svg_grid import grid_svg
@@ -30,12 +30,18 @@ def test_a_bare_picture_stands_below_its_heading_and_above_its_notes():
 
 def test_two_pictures_stand_side_by_side_and_share_no_name():
     one, other = head_svg(asymmetric(), 0, 1, ABOUT), grid_svg(asymmetric(), ABOUT)
-    root = parse(beside([one, one, other], "Three", [{"a": 1}, {"a": 2}, {"a": 3}]))
+    root = parse(beside([one, one, other], ["first", "second", "third"], "Three", [{"a": 1}, {"a": 2}, {"a": 3}]))
     placed = [each for each in root if each.tag == f"{SVG}svg"]
     widths = [size_of(svg)[0] for svg in (one, one, other)]
     assert [float(each.attrib["x"]) for each in placed] == [0, widths[0], 2 * widths[0]]
     assert float(root.attrib["width"]) == sum(widths)
-    assert float(root.attrib["height"]) == max(size_of(svg)[1] for svg in (one, other))
+    captions = [each for each in root if each.tag == f"{SVG}text"]
+    assert [shown(each).strip("\u2068\u2069") for each in captions] == ["first", "second", "third"]
+    for caption, picture in zip(captions, placed, strict=True):
+        assert 0 < float(caption.attrib["x"]) - float(picture.attrib["x"]) < 30
+        assert float(caption.attrib["y"]) < float(picture.attrib["y"])
+    lowest = float(placed[0].attrib["y"]) + max(size_of(svg)[1] for svg in (one, other))
+    assert float(root.attrib["height"]) == lowest
     names = [each.attrib["id"] for each in root.iter() if "id" in each.attrib]
     assert len(set(names)) == len(names)
     used = {each.attrib["fill"] for each in root.iter() if each.attrib.get("fill", "").startswith("url(")}
@@ -59,4 +65,4 @@ def test_any_text_is_text_and_nothing_else(text):
     facts = {"sentence": text}
     root = assert_only_ours(framed(BARE, text, ABOUT, facts, [text]))
     assert json.loads(root.findtext(f"{SVG}metadata")) == facts
-    assert_only_ours(beside([framed(BARE, text, ABOUT, facts)] * 2, text, [facts] * 2))
+    assert_only_ours(beside([framed(BARE, text, ABOUT, facts)] * 2, [text] * 2, text, [facts] * 2))

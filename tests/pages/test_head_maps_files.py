@@ -113,6 +113,7 @@ def test_two_sentences_stand_in_one_file_one_after_the_other(seen):
     for (attention, _), view in zip(views, content["views"], strict=True):
         assert view["attention"]["keys"]["labels"] == list(attention.keys.labels)
     root = assert_only_ours(both_svg(views, (0, 2)))
+    assert [text.strip("\u2068\u2069") for text in texts(root)][:1] == ["The animal was tired."]
     left, right = (each for each in root if each.tag == f"{SVG}svg")
     assert (left.attrib["x"], float(right.attrib["x"])) == ("0", float(left.attrib["width"]))
     for side, (attention, about) in zip((left, right), views, strict=True):

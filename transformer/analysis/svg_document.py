@@ -11,7 +11,7 @@ from typing import Any
 from transformer import __version__
 from transformer.analysis.about import About
 from transformer.analysis.attention import Kind
-from transformer.analysis.markup import escape, escaped_json, shorten, tag, width
+from transformer.analysis.markup import escape, escaped_json, isolated, shorten, tag, width
 from transformer.analysis.palette import KIND_COLOURS, KIND_NAMES
 from transformer.analysis.svg import HEADING, LETTER, MARGIN
 
@@ -19,6 +19,7 @@ INK = "#14171b"
 NAMESPACE = "http://www.w3.org/2000/svg"
 _FONT = "system-ui, -apple-system, 'Segoe UI', 'Noto Sans', sans-serif"
 _NOTE = 18.0  # pixels a line below a picture
+_CAPTION, _ABOVE = 17.0, 34.0  # pixels above pictures side by side
 _SIZE = re.compile(r'<svg[^>]*? width="([\d.]+)" height="([\d.]+)"')
 _NAMED = re.compile(r'( id="|="url\(#)')
 
@@ -67,15 +68,18 @@ def framed(
     return document((max(size[0], least_width(about, title)), size[1]), [placed, *below], title, about, facts, kind)
 
 
-def beside(pictures: Sequence[str], title: str, facts: Sequence[Mapping[str, Any]]) -> str:
-    """Whole pictures side by side in one file, from left to right; facts are those of each."""
+def beside(pictures: Sequence[str], captions: Sequence[str], title: str, facts: Sequence[Mapping[str, Any]]) -> str:
+    """Whole pictures side by side in one file, from left to right, each below its caption; facts are those of each."""
     x, height, placed = 0.0, 0.0, []
-    for place, picture in enumerate(pictures):
+    for place, (picture, caption) in enumerate(zip(pictures, captions, strict=True)):
         across, down = size_of(picture)
-        placed.append(renamed(picture, f"p{place}-").replace("<svg", f'<svg x="{x:g}" y="0"', 1))
+        shown = shorten(caption, (across - 2 * MARGIN) / _CAPTION / LETTER / 1.1)
+        above = {"x": x + MARGIN, "y": MARGIN + _CAPTION, "font_size": _CAPTION, "font_weight": 650}
+        placed.append(tag("text", isolated(shown), **above))
+        placed.append(renamed(picture, f"p{place}-").replace("<svg", f'<svg x="{x:g}" y="{_ABOVE:g}"', 1))
         x, height = x + across, max(height, down)
     whole = {"program": "Roundtable", "version": __version__, "pictures": list(map(dict, facts))}
-    return _file((x, height), title, title, whole, placed)
+    return _file((x, height + _ABOVE), title, title, whole, placed)
 
 
 def renamed(picture: str, before: str) -> str:
