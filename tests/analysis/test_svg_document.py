@@ -1,12 +1,14 @@
 """Files of pictures: a bare picture below a heading, several side by side, and no name twice."""
 
 import json
+import math
 
 import pytest
 
 from tests import hostile
 from tests.analysis.hand_made import ABOUT, SVG, assert_only_ours, asymmetric, parse, shown, texts
 from transformer import __version__
+from transformer.analysis.svg import wrapped
 from transformer.analysis.svg_document import beside, framed, renamed, size_of
 from transformer.analysis.svg_grid import grid_svg
 from transformer.analysis.svg_head import head_svg
@@ -41,13 +43,32 @@ def test_two_pictures_stand_side_by_side_and_share_no_name():
         assert 0 < float(caption.attrib["x"]) - float(picture.attrib["x"]) < 30
         assert float(caption.attrib["y"]) < float(picture.attrib["y"])
     lowest = float(placed[0].attrib["y"]) + max(size_of(svg)[1] for svg in (one, other))
-    assert float(root.attrib["height"]) == lowest
+    assert float(root.attrib["height"]) == math.ceil(lowest)
     names = [each.attrib["id"] for each in root.iter() if "id" in each.attrib]
     assert len(set(names)) == len(names)
     used = {each.attrib["fill"] for each in root.iter() if each.attrib.get("fill", "").startswith("url(")}
     assert used == {f"url(#{name})" for name in names}
     about = json.loads(root.findtext(f"{SVG}metadata"))
     assert (about["version"], about["pictures"]) == (__version__, [{"a": 1}, {"a": 2}, {"a": 3}])
+
+
+def test_a_long_sentence_stands_in_lines_above_its_picture():
+    picture = framed(BARE, "A title", ABOUT, {})
+    sentence = "The animal didn't cross the street because it was too wide"
+    root = parse(beside([picture, picture], [sentence, "b"], "Two", [{}, {}]))
+    lines = [each for each in root if each.attrib.get("data-picture") == "0"]
+    assert " ".join(shown(each).strip("\u2068\u2069") for each in lines) == sentence
+    assert 1 < len(lines) <= 3
+    assert [float(each.attrib["x"]) for each in lines] == [16.0] * len(lines)
+    first = next(each for each in root if each.tag == f"{SVG}svg")
+    assert float(lines[-1].attrib["y"]) < float(first.attrib["y"])
+
+
+@pytest.mark.parametrize(
+    ("text", "lines"), [("", [""]), ("aa bb cc", ["aa bb", "cc"]), ("a verylongword b", ["a", "very…", "b"])]
+)
+def test_lines_break_at_spaces_and_a_word_too_wide_is_cut(text, lines):
+    assert wrapped(text, 5) == lines
 
 
 def test_only_names_are_renamed():

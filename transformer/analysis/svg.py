@@ -39,6 +39,18 @@ def text_width(labels: Sequence[str], font_size: float) -> float:
     return max((width(shorten(label, LONGEST_LABEL)) for label in labels), default=0) * font_size * LETTER
 
 
+def wrapped(text: str, widest: float) -> list[str]:
+    """Lines of at most so many small Latin letters, broken at spaces; a word that is wider is cut."""
+    lines, current = [], ""
+    for word in text.split(" "):
+        longer = f"{current} {word}" if current else word
+        if current and width(longer) > widest:
+            lines.append(current)
+            longer = word
+        current = shorten(longer, widest) if width(longer) > widest else longer
+    return [*lines, current]
+
+
 def label(
     text: str, x: float, y: float, font_size: float, anchor: str = "start", upright: bool = False, **attributes: Any
 ) -> str:

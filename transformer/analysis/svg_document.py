@@ -11,15 +11,15 @@ from typing import Any
 from transformer import __version__
 from transformer.analysis.about import About
 from transformer.analysis.attention import Kind
-from transformer.analysis.markup import escape, escaped_json, isolated, shorten, tag, width
+from transformer.analysis.markup import escape, escaped_json, isolated, shorten, tag, visible, width
 from transformer.analysis.palette import KIND_COLOURS, KIND_NAMES
-from transformer.analysis.svg import HEADING, LETTER, MARGIN
+from transformer.analysis.svg import HEADING, LETTER, MARGIN, wrapped
 
 INK = "#14171b"
 NAMESPACE = "http://www.w3.org/2000/svg"
 _FONT = "system-ui, -apple-system, 'Segoe UI', 'Noto Sans', sans-serif"
 _NOTE = 18.0  # pixels a line below a picture
-_CAPTION, _ABOVE = 17.0, 34.0  # pixels above pictures side by side
+_CAPTION, _MOST_LINES = 17.0, 3  # size and number of the lines above pictures side by side
 _SIZE = re.compile(r'<svg[^>]*? width="([\d.]+)" height="([\d.]+)"')
 _NAMED = re.compile(r'( id="|="url\(#)')
 
@@ -70,16 +70,23 @@ def framed(
 
 def beside(pictures: Sequence[str], captions: Sequence[str], title: str, facts: Sequence[Mapping[str, Any]]) -> str:
     """Whole pictures side by side in one file, from left to right, each below its caption; facts are those of each."""
-    x, height, placed = 0.0, 0.0, []
-    for place, (picture, caption) in enumerate(zip(pictures, captions, strict=True)):
-        across, down = size_of(picture)
-        shown = shorten(caption, (across - 2 * MARGIN) / _CAPTION / LETTER / 1.1)
-        above = {"x": x + MARGIN, "y": MARGIN + _CAPTION, "font_size": _CAPTION, "font_weight": 650}
-        placed.append(tag("text", isolated(shown), **above))
-        placed.append(renamed(picture, f"p{place}-").replace("<svg", f'<svg x="{x:g}" y="{_ABOVE:g}"', 1))
-        x, height = x + across, max(height, down)
+    widths, heights = zip(*map(size_of, pictures), strict=True)
+    lines = [
+        wrapped(visible(caption), (across - 2 * MARGIN) / _CAPTION / LETTER / 1.1)[:_MOST_LINES]
+        for caption, across in zip(captions, widths, strict=True)
+    ]
+    above = MARGIN + _CAPTION * 1.25 * max(map(len, lines))
+    x, placed = 0.0, []
+    for place, picture in enumerate(pictures):
+        for row, text in enumerate(lines[place]):
+            y = MARGIN + _CAPTION * (1 + 1.25 * row)
+            placed.append(
+                tag("text", isolated(text), x=x + MARGIN, y=y, font_size=_CAPTION, font_weight=650, data_picture=place)
+            )
+        placed.append(renamed(picture, f"p{place}-").replace("<svg", f'<svg x="{x:g}" y="{above:g}"', 1))
+        x += widths[place]
     whole = {"program": "Roundtable", "version": __version__, "pictures": list(map(dict, facts))}
-    return _file((x, height + _ABOVE), title, title, whole, placed)
+    return _file((x, above + max(heights)), title, title, whole, placed)
 
 
 def renamed(picture: str, before: str) -> str:

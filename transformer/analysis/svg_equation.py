@@ -10,7 +10,7 @@ from transformer.analysis.equation import COLUMNS, ROWS, Cell, Matrix, arithmeti
 from transformer.analysis.head_files import head_facts
 from transformer.analysis.markup import escape_sentence, tag, width
 from transformer.analysis.palette import KIND_COLOURS
-from transformer.analysis.svg import HEADING, LETTER, MARGIN, hatch, label, text_width
+from transformer.analysis.svg import HEADING, LETTER, MARGIN, hatch, label, text_width, wrapped
 from transformer.analysis.svg_document import document, kind_title, least_width
 from transformer.analysis.svg_scale import MASKED, Scale, differences_scale, pixels
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from transformer.analysis.head_parts import HeadParts
 
 _TALLEST, _LARGEST_CELL, _SMALLEST_CELL, _WIDEST_CELL = 420.0, 18.0, 2.0, 10.0  # pixels
-_GAP, _SMALLEST_STEP, _LINE, _MOST_LETTERS = 26.0, 10.0, 19.0, 150
+_GAP, _SMALLEST_STEP, _LINE, _WIDEST_LINE = 26.0, 10.0, 19.0, 150
 
 
 def equation_svg(parts: "HeadParts", cell: Cell, about: About) -> str:
@@ -50,8 +50,8 @@ def equation_svg(parts: "HeadParts", cell: Cell, about: About) -> str:
         f"{where(parts, cell)}:",
         *(f"{made.name if place == 0 else ' ' * 2} = {line}" for place, line in enumerate(made.lines)),
     ]
-    texts = [*_wrapped(lines), *_wrapped(made.notes)]
-    n_strong = len(_wrapped(lines))
+    steps, notes = ([part for line in each for part in wrapped(line, _WIDEST_LINE)] for each in (lines, made.notes))
+    texts, n_strong = [*steps, *notes], len(steps)
     for place, text in enumerate(texts):
         strong = {"font_weight": 650} if place in (0, n_strong - 1) else {}
         pale = {"opacity": 0.8} if place >= n_strong else {}
@@ -144,17 +144,3 @@ def _frame(parts: "HeadParts", cell: Cell, corner: tuple[float, float], size: tu
     box = {**place, "width": size[0], "height": size[1], "fill": "none"}
     outer = tag("rect", **box, stroke="#ffffff", stroke_width=4)
     return outer + tag("rect", **box, stroke="#111111", stroke_width=2, data_cell=f"{cell.row},{cell.column}")
-
-
-def _wrapped(lines: Sequence[str]) -> list[str]:
-    """Lines of at most so many letters, broken at spaces; what goes on is set in."""
-    found = []
-    for line in lines:
-        current = ""
-        for word in line.split(" "):
-            if current and len(current) + len(word) >= _MOST_LETTERS:
-                found.append(current)
-                current = "      "
-            current += word if not current or current.isspace() else f" {word}"
-        found.append(current)
-    return found
