@@ -53,7 +53,7 @@ def opened_figure(
     cell = float(np.clip(min(pitch / max(n_key, 1), _TALLEST / max(n_query, 1)), _SMALLEST, _LARGEST))
     upright = _widest(columns) > cell
     tall, top = max(cell * n_query, _LOWEST_ROW), _HEADING + _TITLE + (_widest(columns) if upright else 18)
-    lower = any(differences)
+    lower = any(panel is not None and panel.values is not None for panel in differences)
     height = top + tall + (_BETWEEN + tall if lower else 0) + _BOTTOM
     across, down = width - left - _RIGHT, height - top - _BOTTOM
     titles = AXIS_TITLES[attention.kind]
@@ -93,6 +93,7 @@ def opened_figure(
             if panel.values is None:
                 middle = {"y": end - 0.5 * tall / down, "yanchor": "middle", "opacity": 0.8}
                 notes.append(text_note(_broken(panel.said, room), **above, **middle))
+                text += "<br>\u00a0"  # as high as the others' titles
             elif panel.said:
                 text += f"<br>{escape(shorten(panel.said, room))}"
             notes.append(text_note(text, y=end, yanchor="bottom", yshift=lift, **above))
@@ -110,9 +111,8 @@ def _map(panel: Panel, axes: tuple[str, str], over: tuple[str, str], colours: st
     assert panel.values is not None
     mask = np.ones(panel.values.shape, bool) if panel.mask is None else panel.mask
     sign = "+" if colours == "coloraxis2" else ""
-    hatched = [] if mask.all() else [_hatched(~mask, axes)]
     return [
-        *hatched,
+        _hatched(~mask, axes),  # also where nothing is masked: Plotly draws no axis that nothing lies on
         go.Heatmap(
             z=np.where(mask & np.isfinite(panel.values), panel.values, np.nan).astype(np.float32), coloraxis=colours,
             xaxis=over[0], yaxis=over[1], xgap=int(cell > 12), ygap=int(cell > 12), hoverongaps=False,

@@ -11,31 +11,43 @@ from ui.head_grid import column_width, head_grid
 from ui.theme import KIND_NAMES
 
 CHART = {"displaylogo": False}
-NOWHERE = (-1000, -1000)
-"""Where the outline of a grid stands that has no opened head: off the page."""
-_LEAST = 30
-"""Pixels across a small map that four grids in a row still leave; below it there are two in a row."""
+_LEAST, _LARGEST = 30, 150
+"""Pixels across a small map: below the first, grids stand two in a row; ui/head_grid.js draws none larger."""
+_LABELS, _GAP = 26, 8
+"""Pixels that ui/head_grid.js leaves for the names of layers, and between two maps."""
 
 
 def grids(shown: Shown) -> None:
-    """All heads of every model on one scale; a click into one opens a head in all."""
-    n_heads = max(attention.pattern.shape[1] for attention in shown.attentions)
-    n = len(shown.names)
-    share = (column_width((1,), 0) - 16 * (n - 1)) / n
-    across = n if n == 2 or (share - 26) / n_heads - 8 >= _LEAST else 2
+    """All heads of every model on one scale, each as large; a click into one opens a head in all."""
+    heads = [attention.pattern.shape[1] for attention in shown.attentions]
+    page, n = column_width((1,), 0), len(shown.names)
+    across = n if n == 2 or _cell(page, n, max(heads)) >= _LEAST else 2
+    cell = min(_cell(page, across, max(heads)), _LARGEST)
     for start in range(0, n, across):
         for number, column in enumerate(st.columns(across, gap="medium" if across == 2 else "small"), start):
             if number < n:
                 with column:
-                    _grid(shown, number)
+                    _grid(shown, number, int(_LABELS + heads[number] * (cell + _GAP)) + 1)
 
 
-def _grid(shown: Shown, number: int) -> None:
+def _cell(page: int, across: int, n_heads: int) -> float:
+    """Pixels that a small map has, with so many grids in a row of the page."""
+    gap = 32 if across == 2 else 16
+    return ((page - gap * (across - 1)) / across - _LABELS) / n_heads - _GAP
+
+
+def _grid(shown: Shown, number: int, width: int) -> None:
+    """One model's grid, so many pixels wide; pale where it has not the opened head."""
     name, place = shown.names[number], shown.places[number]
-    which = f'<span class="note">{shown.head(number, place)}</span>' if place else '<span class="note">not here</span>'
-    st.html(f'<div class="opened {shown.kind}" style="font-size:1rem">{escape(name)} {which}</div>')
+    which = "not here" if place is None else shown.head(number, place)
+    title = f'{escape(name)} <span class="note">{which}</span>'
+    st.html(f'<div class="opened {shown.kind}" style="font-size:1rem">{title}</div>')
     key = "head_grid" if number == 0 else f"grid_{number}"
-    head_grid(shown.attentions[number], place or NOWHERE, lambda layer, head: open_head(name, layer, head), key=key)
+    absent = f"absent_{number}" if place is None else f"present_{number}"
+    if place is None:
+        st.html(f"<style>.st-key-{absent} {{ opacity: .35; }}</style>")
+    with st.container(key=absent, width=width):
+        head_grid(shown.attentions[number], place or (0, 0), lambda *head: open_head(name, *head), key=key)
 
 
 def opened_heads(shown: Shown) -> None:

@@ -44,11 +44,20 @@ def test_queries_label_the_left_once_and_keys_stand_above_the_upper_row():
     assert layout.yaxis.ticktext == layout.yaxis3.ticktext
 
 
+def test_something_lies_on_every_axis_that_has_labels():
+    """Where nothing is masked too: Plotly draws no axis without a trace."""
+    attention, _ = opened()
+    panel = Panel("one", attention.pattern[0, 0], np.ones_like(attention.mask))
+    figure = opened_figure(attention, [panel, panel], [None, panel], 980)
+    assert {"x", "x3"} <= {trace.xaxis for trace in figure.data}
+    assert {"y", "y3"} <= {trace.yaxis for trace in figure.data}
+
+
 def test_a_head_that_is_missing_is_said_in_its_place():
     _, figure = opened("C has no L2·H3.")
     said = [note.text.replace("<br>", " ") for note in figure.layout.annotations]
     assert "C has no L2·H3." in said
-    assert "<b>model C has no L2·H3.</b>" in said
+    assert "<b>model C has no L2·H3.</b> \u00a0" in said
 
 
 def test_nothing_is_read_as_html_and_without_differences_there_is_one_row():
@@ -56,6 +65,14 @@ def test_nothing_is_read_as_html_and_without_differences_there_is_one_row():
     assert figure.layout.annotations[0].text.startswith("<b>&lt;b&gt;x&lt;/b&gt;</b>")
     assert len([trace for trace in figure.data if trace.type == "heatmap"]) == 2
     assert "yaxis3" not in figure.layout
+
+
+def test_a_lower_row_with_nothing_to_draw_takes_no_room():
+    attention, whole = opened()
+    panel, nothing = Panel("one", attention.pattern[0, 0], attention.mask), Panel("less one", None, said="No pair.")
+    figure = opened_figure(attention, [panel, Panel("two", None, said="gone")], [nothing, nothing], 980)
+    assert figure.layout.height < whole.layout.height
+    assert "No pair." not in [note.text for note in figure.layout.annotations]
 
 
 @pytest.mark.parametrize("width", [100, 980, 2000])
