@@ -1,27 +1,31 @@
 """Cross-attention read as a word alignment: lines between words, the matrix they come from, and how good it is."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-import numpy as np
 import streamlit as st
-from jaxtyping import Float
 
+from pages.translating.aligned import (
+    Alignment,
+    aligned,
+    alignment_arrays,
+    alignment_svg,
+    link_rows,
+    weight_rows,
+)
 from pages.translating.as_code import alignment_code, show_code
 from pages.translating.layers import ALL, AlignBy, layer_number, layer_options, said_layer
 from pages.translating.state import evaluation
 from pages.translating.take import Taken
 from pages.translating.view import View
-from transformer.analysis.alignment import Direction, Link, word_links, word_weights
+from transformer.analysis.alignment import Direction
 from transformer.analysis.attention import Attention
-from transformer.analysis.export_table import Rows
 from transformer.analysis.markup import escape, tag
 from transformer.analysis.numbers import number
 from transformer.analysis.svg_document import framed
 from transformer.analysis.svg_map import Map, map_svg
-from ui.translation_lines import MOST_WORDS, Line, lines_svg
+from ui.translation_lines import MOST_WORDS
 from ui.translation_maps import describe_map, map_figure
 from ui.translation_picture import picture
 
@@ -37,16 +41,6 @@ LINKS: dict[str, Direction] = {
 ROWS = {"written": "that write it", "read": "that read it"}
 PREFIX = "alignment "
 CHART, MAP_WIDTH, WIDE = {"displaylogo": False}, 560, 1040
-
-
-@dataclass(frozen=True)
-class Alignment:
-    """What the tab shows."""
-
-    targets: tuple[str, ...]
-    sources: tuple[str, ...]
-    weights: Float[np.ndarray, "target source"]
-    links: frozenset[Link]
 
 
 def alignment(view: View) -> Taken | None:
@@ -122,18 +116,6 @@ def _controls(cross: Attention, best: Mapping[str, Any]) -> AlignBy:
     return AlignBy("read" if rows == "read" else "written", at, head_number, LINKS[by], threshold)
 
 
-def aligned(cross: Attention, how: AlignBy) -> Alignment:
-    """Words, weights and links of a trace's cross-attention."""
-    every = word_weights(cross, how.rows)
-    weights = every.mean((0, 1))
-    if how.layer is not None:
-        weights = every[how.layer].mean(0) if how.head is None else every[how.layer, how.head]
-    read = cross if how.rows == "written" or cross.read is None else replace(cross, queries=cross.read, read=None)
-    words = read.words().without_special()
-    links = word_links(weights, how.direction, how.threshold)
-    return Alignment(words.queries.labels, words.keys.labels, weights, links)
-
-
 def _map(shown: Alignment) -> Map:
     linked = {(target, source) for source, target in shown.links}
     titles = "query: target word", "key: source word"
@@ -154,17 +136,6 @@ def _lines(shown: Alignment) -> None:
 
 def _said_lines(shown: Alignment) -> str:
     return f"{len(shown.links)} links; the darker, the larger the weight."
-
-
-def alignment_svg(shown: Alignment) -> str:
-    """A line for each link."""
-    largest = max((float(shown.weights[target, source]) for source, target in shown.links), default=1.0) or 1.0
-    lines = []
-    for source, target in sorted(shown.links):
-        weight = float(shown.weights[target, source])
-        said = f"{shown.targets[target]} → {shown.sources[source]}: {weight:.3f}"
-        lines.append(Line(target, source, 0.25 + 0.75 * weight / largest, said))
-    return lines_svg(shown.targets, shown.sources, lines, ("query: target", "key: source"), between=190)
 
 
 def gold_scores(evaluation: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
@@ -197,44 +168,3 @@ def _unmeasured(view: View) -> str:
     command = f"roundtable align --checkpoint {view.model} --save"
     said = f"No alignment error rate was measured for {escape(view.model)}; {tag('code', escape(command))} does it."
     return tag("div", said, class_="note")
-
-
-def link_rows(shown: Alignment) -> Rows:
-    """The links, both words counted from 0."""
-    return [
-        {
-            "target_position": target,
-            "target": shown.targets[target],
-            "source_position": source,
-            "source": shown.sources[source],
-            "weight": float(shown.weights[target, source]),
-        }
-        for source, target in sorted(shown.links, key=lambda link: (link[1], link[0]))
-    ]
-
-
-def weight_rows(shown: Alignment) -> Rows:
-    """Every cell of the matrix."""
-    return [
-        {
-            "target_position": target,
-            "target": shown.targets[target],
-            "source_position": source,
-            "source": shown.sources[source],
-            "weight": float(shown.weights[target, source]),
-            "linked": (source, target) in shown.links,
-        }
-        for target, source in np.ndindex(*shown.weights.shape)
-    ]
-
-
-def alignment_arrays(shown: Alignment) -> dict[str, Any]:
-    """Weights (target, source), the words at their sides, and the links as two equally long arrays of positions."""
-    links = np.array(sorted((target, source) for source, target in shown.links), int).reshape(-1, 2)
-    return {
-        "weights": shown.weights,
-        "targets": shown.targets,
-        "sources": shown.sources,
-        "link_targets": links[:, 0],
-        "link_sources": links[:, 1],
-    }

@@ -12,15 +12,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.translating import as_code, decoding, export, forced, panels
-from pages.translating.alignment import (
-    Alignment,
-    aligned,
-    alignment_arrays,
-    alignment_svg,
-    gold_scores,
-    link_rows,
-    said_scores,
-)
+from pages.translating.aligned import Alignment, aligned, alignment_arrays, alignment_svg, link_rows
+from pages.translating.alignment import gold_scores, said_scores
 from pages.translating.layers import AlignBy
 from pages.translating.state import target_trace
 from pages.translating.take import report
