@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import plotly.graph_objects as go
 
 _LETTER, _TITLE, _RIGHT, _GAP = 7.2, 30.0, 88.0, 14.0  # pixels, as all from here on
-_LARGEST, _SMALLEST, _TALLEST, _LOWEST_ROW = 34.0, 2.0, 400.0, 116.0
+_LARGEST, _SMALLEST, _TALLEST, _LOWEST_ROW = 34.0, 0.4, 400.0, 116.0
 _NARROWEST = 60.0
 _HEADING, _BETWEEN, _BOTTOM = 40.0, 56.0, 12.0
 

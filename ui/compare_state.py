@@ -60,16 +60,14 @@ class Reading:
 
 
 def read(
-    models: Mapping[str, str], sentence: str, target: str | None, one_target: bool, seeds: tuple[str, str] | None
+    models: Mapping[str, str], sentence: str, target: str | None, one_target: bool, seeds: Mapping[str, str]
 ) -> Reading:
     """Each of these models, given as name and what it is loaded by, on the sentence.
 
     one_target: whether all read one target, `target` or, where it is None, what the first writes; else each reads what
-    it writes itself. seeds: names of two more.
+    it writes itself. seeds: two more, or none.
     """
-    places = known_models() | dict(models)
-    more = tuple((name, places[name], weights_stamp(places[name])) for name in seeds or ())
-    return _read(_stamped(models), sentence, target, one_target, more)
+    return _read(_stamped(models), sentence, target, one_target, _stamped(seeds))
 
 
 @dataclass(frozen=True)
@@ -93,12 +91,12 @@ def measure(
     sentence: str,
     target: str | None,
     one_target: bool,
-    seeds: tuple[str, str] | None,
+    seeds: Mapping[str, str],
     kind: Kind,
 ) -> Measured:
     """What `read` read, of one kind."""
     reading = read(models, sentence, target, one_target, seeds)
-    return _measure(_stamped(models), sentence, target, one_target, seeds, kind, reading)
+    return _measure(_stamped(models), sentence, target, one_target, _stamped(seeds), kind, reading)
 
 
 def _loaded_by(folder: Path) -> str:
@@ -205,7 +203,7 @@ def _measure(
     sentence: str,
     target: str | None,
     one_target: bool,
-    seeds: tuple[str, str] | None,
+    seeds: tuple[tuple[str, str, int], ...],
     kind: Kind,
     _reading: Reading,
 ) -> Measured:

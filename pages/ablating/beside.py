@@ -33,7 +33,8 @@ def beside(request: Request | None) -> None:
         return
     top = st.container(horizontal=True, vertical_alignment="bottom", gap="small")
     with top:
-        others = choose_others(request.model)
+        known = known_models()
+        others = choose_others(request.model, known)
         take = st.popover("Take it with you", width="content", key="take_comparison", on_change="rerun")
     if others is None:
         st.info("There is one model here: train another, and it stands in this list.")
@@ -54,7 +55,7 @@ def beside(request: Request | None) -> None:
             "each model’s heads are assigned to the first one’s so that divergences sum to the least. same place: by "
             "layer and head.",
         )  # fmt: skip
-    shown = _read(request, others, kind, target == ONE, match == BEST, controls)
+    shown = _read(request, known, others, kind, target == ONE, match == BEST, controls)
     if shown is not None:
         grids(shown)
         opened_heads(shown)
@@ -66,6 +67,7 @@ def beside(request: Request | None) -> None:
 
 def _read(
     request: Request,
+    known: Mapping[str, str],
     others: Mapping[str, str],
     kind: Kind,
     one_target: bool,
@@ -77,12 +79,12 @@ def _read(
         st.info("Choose one to three models to stand beside it.")
         return None
     same, refused = of_the_same_kind(request.model, others)
-    configs = configs_of(known_models())
+    configs = configs_of(known)
     models = {request.model: request.model, **same}
     try:
         from transformer.ablations.seeds import seed_pair
 
-        seeds = seed_pair(list(models), configs)
+        seeds = {name: known[name] for name in seed_pair(list(models), configs) or ()}
         arguments = models, request.sentence, request.target, one_target, seeds
         with st.spinner(f"{', '.join(models)} are reading …"):
             reading = read(*arguments)

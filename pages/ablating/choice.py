@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from ui.compare_state import known_models
 from ui.state import about
 
 if TYPE_CHECKING:
@@ -15,10 +14,13 @@ MOST = 3
 """Models beside the sidebar's."""
 
 
-def choose_others(model: str) -> dict[str, str] | None:
-    """Draw the list; the chosen models by name, with what they are loaded by. None where there is no other model."""
-    known = known_models()
-    others = [name for name in known if name != model]
+def choose_others(model: str, known: Mapping[str, str]) -> dict[str, str] | None:
+    """Draw the list; the chosen models by name, with what they are loaded by. None where there is no other model.
+
+    known: all models. Those that read what the model reads, letters or sentences, stand first.
+    """
+    letters = reads_letters(model)
+    others = sorted((name for name in known if name != model), key=lambda name: reads_letters(known[name]) != letters)
     if not others:
         return None
     corpus = _corpus(model)
