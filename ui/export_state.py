@@ -1,6 +1,8 @@
 """What the files of a view say of themselves, and its report."""
 
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 from transformer.analysis.about import About
 from transformer.analysis.attention import Attention, Kind
@@ -14,6 +16,13 @@ from ui.state import about, load, trace
 def view_about(request: Request, filters: Filters, untrained: bool) -> About:
     """Model, step, sentence, target and filters."""
     return About.of(trace(request.model, request.sentence, request.target, untrained), str(filters))
+
+
+def described(model: str, untrained: bool) -> tuple[dict[str, Any], Mapping[str, Any]]:
+    """What config.json and evaluation.json say of a model; of its untrained twin nothing was measured."""
+    if untrained:
+        return {**about(model), "weights": "untrained", "step": 0}, {}
+    return about(model), load(model).evaluation
 
 
 def report(request: Request, filters: Filters, kind: Kind, opened: tuple[int, int], untrained: bool) -> bytes:
@@ -30,8 +39,6 @@ def report(request: Request, filters: Filters, kind: Kind, opened: tuple[int, in
         views[each] = filtered_attention(request, each, untrained, chosen)
     large: dict[Kind, tuple[int, int]] = {kind: opened}
     said = str(filters) + (f" (layers of {kind} alone)" if filters.layers else "")
-    config, evaluation = about(request.model), load(request.model).evaluation
-    if untrained:
-        config, evaluation = {**config, "weights": "untrained", "step": 0}, {}
+    config, evaluation = described(request.model, untrained)
     html = report_html(whole, large, views=views, view=said, config=config, evaluation=evaluation)
     return html.encode("utf-8", "backslashreplace")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from pages.heads.pair import as_computed, choose_key, choose_query, numbered, opened_parts, strongest_query
-from pages.heads.take_head import SHOWN, Taken, take_parts
+from pages.heads.take_head import SHOWN, HeadView, take_parts
 from pages.heads.view import View
 from transformer.analysis.attention import Attention
 from transformer.analysis.equation import COLUMNS, MATRICES, ROWS, Cell, arithmetic, matrices, where
@@ -30,14 +30,13 @@ def equation(request: Request, view: View, attention: Attention, width: int) -> 
         return
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         cell = choose_cell(parts)
-        shown = f"{SHOWN.get(cell.matrix, cell.matrix)}[{cell.row}, {cell.column}]"
-        taken = Taken(
+        shown = HeadView(
             f"equation-{cell.matrix}-{cell.row}-{cell.column}",
             partial(equation_svg, parts, cell),
             {"matrices": partial(matrix_rows, parts)},
-            shown,
+            f"{SHOWN.get(cell.matrix, cell.matrix)}[{cell.row}, {cell.column}]",
         )
-        take_parts(request, view, parts, taken)
+        take_parts(request, view, parts, shown)
     st.html(
         '<div class="note">Each matrix is made from those on its left. Outlined is what belongs to the chosen cell. '
         f"{_marks(parts)}{as_computed(view)}</div>"

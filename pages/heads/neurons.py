@@ -5,7 +5,7 @@ from functools import partial
 import streamlit as st
 
 from pages.heads.pair import as_computed, choose_key, choose_query, opened_parts
-from pages.heads.take_head import Taken, take_parts
+from pages.heads.take_head import HeadView, take_parts
 from pages.heads.view import View
 from transformer.analysis.attention import Attention
 from transformer.analysis.head_files import key_rows, pair_rows
@@ -27,13 +27,13 @@ def neurons(request: Request, view: View, attention: Attention, width: int) -> N
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         query = choose_query(parts)
         key = choose_key(parts, query)
-        taken = Taken(
+        shown = HeadView(
             f"neurons-{query}-{key}",
             partial(neurons_svg, parts, query, key),
             {"dimensions": partial(pair_rows, parts, query, key), "keys": partial(key_rows, parts, query)},
             f"q[{query}] * head.k[{key}] * head.scale",
         )
-        take_parts(request, view, parts, taken)
+        take_parts(request, view, parts, shown)
     st.html(pair_line(parts, query, key, as_computed(view)))
     alt = describe_pair(parts, query, key)
     st.plotly_chart(pair_figure(parts, query, key, width), width="content", key="neurons", alt=alt, config=CHART)

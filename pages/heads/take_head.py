@@ -5,18 +5,21 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
+import numpy as np
 import streamlit as st
 
 from pages.heads.view import View
 from transformer.analysis.about import About
 from transformer.analysis.as_code import as_code
-from transformer.analysis.export_table import Rows, table_csv
-from transformer.analysis.head_files import head_code, head_facts, head_npz
+from transformer.analysis.export_table import Rows
+from transformer.analysis.head_files import head_arrays, head_code, head_facts
 from transformer.analysis.svg_lines import lines_svg
 from ui.export_state import view_about
 from ui.lines import Lines
 from ui.sidebar import Request
-from ui.take import file_button, picture_buttons
+from ui.state import trace
+from ui.take import plain
+from ui.taken import Arrays, Facts, Origin, Taken, take_views
 
 if TYPE_CHECKING:
     from transformer.analysis.head_parts import HeadParts
@@ -26,55 +29,52 @@ SHOWN = {"Q": "q", "K": "k", "V": "v", "softmax": "pattern"}
 
 
 @dataclass(frozen=True)
-class Taken:
-    """What a view of one head gives away beside the head's matrices."""
+class HeadView:
+    """What a view shows of one head beside the head's matrices."""
 
     name: str
     """Of the view and what is chosen in it, for the files' names."""
     draw: Callable[[About], str]
     """Its picture as SVG."""
     tables: Mapping[str, Callable[[], Rows]]
-    """What is offered as CSV, by what it holds."""
+    """By what they hold."""
     shown: str
     """The last line of its Python, after "head."."""
 
 
-def take_parts(request: Request, view: View, parts: "HeadParts", taken: Taken) -> None:
-    """The view's picture, its tables, the head's matrices, and the Python whose last line is what is shown."""
+def take_parts(request: Request, view: View, parts: "HeadParts", shown: HeadView) -> None:
+    """The view's picture and tables, the head's matrices, a report, and the Python whose last line is what is shown."""
     take = st.popover("Take this view", width="content", key="take_view", on_change="rerun")
     if not take.open:
         return
     with take:
-        name = f"{request.model}-{parts.kind}-L{parts.layer}-H{parts.head}"
         about = _about(request, view)
-        with st.container(horizontal=True):
-            picture_buttons(taken.draw(about), f"{name}-{taken.name}", "view")
-            file_button("NPZ", partial(head_npz, parts, about), name, "view")
-        with st.container(horizontal=True):
-            for place, (said, rows) in enumerate(taken.tables.items()):
-                make = partial(_csv, rows, parts, about)
-                file_button("CSV", make, f"{name}-{taken.name}-{said}", f"view_{place}", f"CSV, {said}")
+        origin = Origin(about, head_facts(parts, about), request.model, view.untrained)
+        pictures = {"picture": lambda about, _: shown.draw(about)}
+        name = f"{request.model}-{parts.kind}-L{parts.layer}-H{parts.head}-{shown.name}"
+        _take(request, view, origin, pictures, shown.tables, partial(head_arrays, parts), name)
         place = parts.kind, parts.layer, parts.head
         st.markdown("**As code**: the same numbers from Python")
-        code = head_code(request.model, request.sentence, request.target, place, taken.shown, untrained=view.untrained)
+        code = head_code(request.model, request.sentence, request.target, place, shown.shown, untrained=view.untrained)
         st.code(code, language="python", wrap_lines=True)
 
 
-def _csv(rows: Callable[[], Rows], parts: "HeadParts", about: About) -> bytes:
-    return table_csv(rows(), head_facts(parts, about))
-
-
 def take_lines(request: Request, view: View, lines: Lines) -> None:
-    """The picture of lines as it stands there, and the Python that draws the same."""
+    """The picture of lines as it stands there, its weights, and the Python that draws the same."""
     take = st.popover("Take this view", width="content", key="take_view", on_change="rerun")
     if not take.open:
         return
     with take:
-        svg = lines_svg(lines.attention, lines.layer, lines.heads, _about(request, view), lines.queries)
-        heads = "-".join(f"H{lines.attention.heads[head]}" for head in lines.heads)
-        name = f"{request.model}-{view.kind}-L{lines.attention.layers[lines.layer]}-{heads}-lines"
-        with st.container(horizontal=True):
-            picture_buttons(svg, name, "view")
+        about, names = _about(request, view), tuple(lines.attention.heads[head] for head in lines.heads)
+        layer = lines.attention.layers[lines.layer]
+        origin = Origin(about, about.facts(lines.attention, (layer,), names), request.model, view.untrained)
+        pictures = {
+            "picture": lambda about, _: lines_svg(lines.attention, lines.layer, lines.heads, about, lines.queries)
+        }
+        heads = "-".join(f"H{name}" for name in names)
+        name = plain(f"{request.model}-{view.kind}-L{layer}-{heads}-lines")
+        tables = {"weights": partial(line_rows, lines)}
+        _take(request, view, origin, pictures, tables, partial(line_arrays, lines), name)
         st.markdown("**As code**: the same weights from Python")
         opened = lines.layer, lines.heads[0]
         code = as_code(
@@ -82,6 +82,50 @@ def take_lines(request: Request, view: View, lines: Lines) -> None:
             untrained=view.untrained, opened=opened,
         )  # fmt: skip
         st.code(code, language="python", wrap_lines=True)
+
+
+def line_rows(lines: Lines) -> Rows:
+    """One row for each weight of the chosen heads and queries that is not masked."""
+    attention = lines.attention
+    queries = range(len(attention.queries)) if lines.queries is None else lines.queries
+    return [
+        {
+            "layer": attention.layers[lines.layer],
+            "head": attention.heads[head],
+            "query_position": lines.rows[query],
+            "query": attention.queries.labels[query],
+            "key": attention.keys.labels[key],
+            "weight": float(attention.pattern[lines.layer, head, query, key]),
+        }
+        for head in lines.heads
+        for query in queries
+        for key in np.flatnonzero(attention.mask[query]).tolist()
+    ]
+
+
+def line_arrays(lines: Lines) -> Arrays:
+    """The chosen heads' weights (head, query, key), and the labels of both sides."""
+    attention = lines.attention
+    queries = list(range(len(attention.queries)) if lines.queries is None else lines.queries)
+    return {
+        "pattern": attention.pattern[lines.layer, list(lines.heads)][:, queries],
+        "mask": attention.mask[queries],
+        "queries": [attention.queries.labels[query] for query in queries],
+        "keys": attention.keys.labels,
+    }
+
+
+def _take(
+    request: Request,
+    view: View,
+    origin: Origin,
+    pictures: Mapping[str, Callable[[About, Facts], str]],
+    tables: Mapping[str, Callable[[], Rows]],
+    arrays: Callable[[], Arrays],
+    name: str,
+) -> None:
+    whole = trace(request.model, request.sentence, request.target, view.untrained)
+    take_views(Taken(whole, "One head of one sentence", pictures, tables, arrays), origin, name, "view")
 
 
 def _about(request: Request, view: View) -> About:

@@ -17,7 +17,6 @@ from pages.translating.aligned import (
 from pages.translating.as_code import alignment_code, show_code
 from pages.translating.layers import ALL, AlignBy, layer_number, layer_options, said_layer
 from pages.translating.state import evaluation
-from pages.translating.take import Taken
 from pages.translating.view import View
 from transformer.analysis.alignment import Direction
 from transformer.analysis.attention import Attention
@@ -25,6 +24,7 @@ from transformer.analysis.markup import escape, tag
 from transformer.analysis.numbers import number
 from transformer.analysis.svg_document import framed
 from transformer.analysis.svg_map import Map, map_svg
+from ui.taken import Taken
 from ui.translation_lines import MOST_WORDS
 from ui.translation_maps import describe_map, map_figure
 from ui.translation_picture import picture

@@ -22,12 +22,12 @@ from pages.translating.panels import (
     tree,
 )
 from pages.translating.state import labels, score, target_trace
-from pages.translating.take import Taken
 from pages.translating.view import View
 from transformer.analysis.svg_document import framed
 from transformer.analysis.svg_tokens import tokens_svg
 from transformer.analysis.trace import Trace
 from transformer.text.tokenizer import EOS
+from ui.taken import Taken
 from ui.translation_cache import cache_svg
 from ui.translation_tokens import payload, translation_tokens
 

@@ -9,12 +9,12 @@ import streamlit as st
 from pages.translating.as_code import deletion_code, show_code
 from pages.translating.layers import cross_layer, layer_weights, said_layer
 from pages.translating.state import deletion
-from pages.translating.take import Taken
 from pages.translating.view import View
 from transformer.analysis.export_table import Rows
 from transformer.analysis.markup import isolated, tag
 from transformer.analysis.numbers import number
 from transformer.analysis.svg_map import Map, map_svg
+from ui.taken import Taken
 from ui.translation_maps import describe_map, map_figure
 
 if TYPE_CHECKING:

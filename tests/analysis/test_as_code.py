@@ -22,6 +22,18 @@ def test_three_lines_reproduce_a_view():
     ]
 
 
+def test_a_second_sentence_is_viewed_the_same_way():
+    code = as_code("small", "a", "b", "cross", Filters(threshold=0.5), opened=(0, 1), second="c")
+    assert code.splitlines()[3:] == [
+        "checkpoint = load_checkpoint('small')",
+        "trace = checkpoint.trace('a', target='b')",
+        'view = Filters(threshold=0.5).apply(trace, "cross")',
+        "trace = checkpoint.trace('c')",
+        'second = Filters(threshold=0.5).apply(trace, "cross")',
+        "view.pattern[0, 1], second.pattern[0, 1]  # (query, key)",
+    ]
+
+
 def test_nothing_is_imported_that_is_not_used():
     plain = as_code("small", "x", None, "encoder")
     assert 'view = trace["encoder"]' in plain

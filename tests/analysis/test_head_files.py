@@ -10,12 +10,24 @@ from tests import hostile
 from tests.ui.one_head import Q, one_head
 from tests.ui.samples import tokens
 from transformer.analysis.about import About
-from transformer.analysis.export_table import table_csv
-from transformer.analysis.head_files import as_attention, head_code, head_npz, key_rows, pair_rows
+from transformer.analysis.export_table import arrays_npz, table_csv
+from transformer.analysis.head_files import (
+    as_attention,
+    head_arrays,
+    head_code,
+    head_facts,
+    key_rows,
+    matrix_rows,
+    pair_rows,
+)
 from transformer.analysis.head_parts import head_parts
 
 ABOUT = About("model", 1200, "a sentence", "ein Satz")
 BIAS = np.array([[0, -1, -2], [-1, 0, -1]], np.float32)
+
+
+def npz(parts, about) -> bytes:
+    return arrays_npz(head_arrays(parts), head_facts(parts, about))
 
 
 def read(data: bytes) -> dict[str, np.ndarray]:
@@ -25,7 +37,7 @@ def read(data: bytes) -> dict[str, np.ndarray]:
 
 def test_a_file_holds_every_matrix_its_labels_and_where_it_comes_from():
     parts = one_head()
-    stored = read(head_npz(parts, ABOUT))
+    stored = read(npz(parts, ABOUT))
     for name in ("q", "k", "v", "scores", "mask", "pattern", "z"):
         assert np.array_equal(stored[name], getattr(parts, name))
     assert stored["queries"].tolist() == ["ja", "nein"]
@@ -38,7 +50,7 @@ def test_a_file_holds_every_matrix_its_labels_and_where_it_comes_from():
 
 
 def test_bias_and_rotation_go_along_where_there_are_any():
-    stored = read(head_npz(one_head(bias=BIAS, unturned={"q": Q + 1, "k": Q}), ABOUT))
+    stored = read(npz(one_head(bias=BIAS, unturned={"q": Q + 1, "k": Q}), ABOUT))
     assert np.array_equal(stored["bias"], BIAS)
     assert np.array_equal(stored["q_before_rotation"], Q + 1)
 
@@ -68,6 +80,17 @@ def test_a_query_is_a_row_for_each_key():
     assert [row["weight"] for row in rows] == pytest.approx([np.e**2 / (np.e**2 + 1), 0, 1 / (np.e**2 + 1)])
 
 
+def test_every_cell_of_every_matrix_is_a_row_and_none_is_transposed():
+    rows = matrix_rows(one_head())
+    assert len(rows) == 2 * 4 + 3 * 4 + 3 * (2 * 3) + 3 * 2 + 2 * 2
+    cells = {(row["matrix"], row["row"], row["column"]): row for row in rows}
+    assert cells["scores", 0, 2]["value"] == -2
+    assert (cells["scores", 0, 2]["row_of"], cells["scores", 0, 2]["column_of"]) == ("query ja", "key </s>")
+    assert cells["V", 2, 1]["value"] == 4
+    assert (cells["V", 1, 1]["row_of"], cells["V", 1, 1]["column_of"]) == ("key no", "dimension 1")
+    assert cells["K", 0, 2]["value"] == 1
+
+
 def test_one_head_is_an_attention_of_its_kind():
     attention = as_attention(one_head())
     assert attention.pattern.shape == (1, 1, 2, 3)
@@ -93,6 +116,6 @@ def test_the_code_runs_to_the_numbers_of_the_view(checkpoint, monkeypatch, kind,
 @pytest.mark.parametrize("text", hostile.PARAMETERS)
 def test_hostile_text_is_a_string_in_code_and_a_label_in_files(text):
     compile(head_code(text, text, text, ("cross", 0, 0)), "view", "exec")
-    stored = read(head_npz(one_head(keys=tokens(text, "b", "c")), About("m", 1, text, text)))
+    stored = read(npz(one_head(keys=tokens(text, "b", "c")), About("m", 1, text, text)))
     assert stored["keys"][0] == text.rstrip("\0")
     assert json.loads(str(stored["about"]))["sentence"] == text

@@ -166,7 +166,7 @@ def test_the_search_is_taken_away_in_every_format(server, page):
     files = {kind: save(page, kind) for kind in ("SVG", "PNG", "CSV", "JSON", "NPZ", "HTML")}
     assert [name for name, _ in files.values()] == [
         "everyday-en-de-search-tree.svg", "everyday-en-de-search-tree.png", "everyday-en-de-tokens.csv",
-        "everyday-en-de-tokens.json", "everyday-en-de-arrays.npz", "everyday-en-de-translation.html",
+        "everyday-en-de-tokens.json", "everyday-en-de-arrays.npz", "everyday-en-de-report.html",
     ]  # fmt: skip
     across, down = struct.unpack(">II", files["PNG"][1][16:24])
     root = ElementTree.fromstring(files["SVG"][1])

@@ -13,12 +13,15 @@ import torch
 from pages.heads.equation import pick
 from pages.heads.lines import toggle
 from pages.heads.pair import strongest_key, strongest_query
+from pages.heads.take_head import line_arrays, line_rows
 from tests import hostile
+from tests.analysis.hand_made import asymmetric
 from tests.pages.five import make_five
 from tests.ui.samples import tokens
 from transformer import load_checkpoint
 from transformer.analysis.equation import Cell
 from transformer.weights import named_weights, save_weights
+from ui.lines import Lines
 
 VIEWS = ("Lines", "Neurons", "Equation")
 HOSTILE = (
@@ -317,8 +320,10 @@ def test_files_and_code_of_the_view_are_made_when_they_are_asked_for(open_app, v
     assert_plain(app)
     code = next(code.value for code in app.code if "head_parts(" in code.value)
     assert code.splitlines()[-1].startswith(last)
-    tables = ["CSV, matrices"] if view == "Equation" else ["CSV, dimensions", "CSV, keys"]
-    assert downloads(app) == ["SVG", "NPZ", *tables]
+    tables = ["matrices"] if view == "Equation" else ["dimensions", "keys"]
+    assert downloads(app) == ["SVG", *["CSV", "JSON"] * len(tables), "NPZ", "HTML"]
+    said = [element.value for element in app.markdown]
+    assert said[said.index("**The numbers**") + 1 :][: len(tables) + 1] == [*tables, "arrays"]
 
 
 def test_the_picture_of_lines_can_be_taken(open_app):
@@ -327,7 +332,20 @@ def test_the_picture_of_lines_can_be_taken(open_app):
     app.run()
     assert_plain(app)
     assert any("view.pattern[0, 1]" in code.value for code in app.code)
-    assert downloads(app) == ["SVG"]
+    assert downloads(app) == ["SVG", "CSV", "JSON", "NPZ", "HTML"]
+
+
+@pytest.mark.parametrize("queries", [None, (1,)])
+def test_weights_of_lines_are_those_of_their_heads_and_queries(queries):
+    attention = asymmetric()
+    drawn = Lines(attention, 1, (2, 0), queries, (4, 5, 6))
+    rows, arrays = line_rows(drawn), line_arrays(drawn)
+    chosen = list(queries or range(3))
+    assert arrays["pattern"].shape == (2, len(chosen), 4)
+    assert arrays["pattern"][0, -1, 0] == attention.pattern[1, 2, chosen[-1], 0]
+    assert len(rows) == 2 * attention.mask[chosen].sum()
+    first = {"layer": "1", "head": "2", "query_position": 4 + chosen[0], "query": f"q{chosen[0]}", "key": "k0"}
+    assert rows[0] == {**first, "weight": pytest.approx(attention.pattern[1, 2, chosen[0], 0])}
 
 
 @pytest.fixture(scope="module")

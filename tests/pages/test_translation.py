@@ -16,7 +16,7 @@ from pages.translating.aligned import Alignment, aligned, alignment_arrays, alig
 from pages.translating.alignment import gold_scores, said_scores
 from pages.translating.layers import AlignBy
 from pages.translating.state import target_trace
-from pages.translating.take import report
+from pages.translating.take import origin_of
 from pages.translating.view import View
 from tests import hostile
 from tests.analysis.hand_made import ABOUT, SVG, assert_only_ours
@@ -29,6 +29,7 @@ from transformer.analysis.svg_document import framed
 from transformer.decoding.record import record_search
 from transformer.decoding.score import score_target
 from ui.sidebar import Request
+from ui.taken import report
 from ui.translation_tree import tree_svg
 
 TABS = ("Decoding", "Alignment", "Without a word", "Compare")
@@ -440,13 +441,13 @@ def test_pictures_and_report_of_a_search_say_where_they_come_from():
     trace = trace_of(view)
     scored = score_target(load_checkpoint(SHIPPED).model, view.record.source, view.hypothesis.tokens)
     taken = decoding.taken(view, trace, scored, None, 1)
-    about = export.about_of(view, trace)
-    facts = export.facts_of(view, about)
+    origin = origin_of(view, taken)
+    about, facts = origin.about, origin.facts
     for draw in taken.pictures.values():
         root = assert_only_ours(draw(about, facts))
         assert json.loads(root.findtext(f"{SVG}metadata")) == facts
         assert f"{SHIPPED} · step 5,200 · Roundtable {__version__}" in "".join(root.itertext())
-    page = Page(report(view.model, taken, about, facts).decode("utf-8"))
+    page = Page(report(taken, origin).decode("utf-8"))
     assert page.elements.count("figure") == 4
     assert json.loads(page.meta("roundtable")) == facts
     assert {"d_model", "hypotheses"} <= {text for found in page.texts.values() for text in found}

@@ -9,28 +9,24 @@ from transformer.analysis.about import About
 from transformer.analysis.as_code import as_code
 from transformer.analysis.attention import Attention, Kind
 from transformer.analysis.equation import COLUMNS, ROWS, matrices
-from transformer.analysis.export_table import Rows, arrays_npz
+from transformer.analysis.export_table import Rows
 
 if TYPE_CHECKING:
     from transformer.analysis.head_parts import HeadParts
 
 
-def head_npz(parts: "HeadParts", about: About) -> bytes:
-    """q, k, v, scores, mask, pattern and z; bias, and q and k before the rotation, where there are any; labels; about.
-
-    `about` is a JSON text, with the scale that products of queries and keys are multiplied by.
-    """
+def head_arrays(parts: "HeadParts") -> dict[str, np.ndarray | Sequence[str]]:
+    """q, k, v, scores, mask, pattern and z; bias, and q and k before the rotation, where there are any; labels."""
     names = ("q", "k", "v", "scores", "mask", "pattern", "z")
     arrays: dict[str, np.ndarray | Sequence[str]] = {name: getattr(parts, name) for name in names}
     arrays |= {f"{name}_before_rotation": rows for name, rows in parts.unturned.items()}
     if parts.bias is not None:
         arrays["bias"] = parts.bias
-    arrays |= {"queries": parts.queries.labels, "keys": parts.keys.labels}
-    return arrays_npz(arrays, head_facts(parts, about))
+    return arrays | {"queries": parts.queries.labels, "keys": parts.keys.labels}
 
 
 def head_facts(parts: "HeadParts", about: About) -> dict[str, Any]:
-    """What a file of one head says of itself."""
+    """What a file of one head says of itself, with what products of queries and keys are multiplied by."""
     return about.facts(as_attention(parts)) | {"score": parts.score, "scale": parts.scale}
 
 

@@ -1,0 +1,89 @@
+"""What a view gives away, whatever page it stands on: pictures, tables, arrays and a report, made when asked for."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from transformer.analysis.about import About
+from transformer.analysis.export_table import Rows, arrays_npz, encoded, table_csv, table_json
+from transformer.analysis.trace import Trace
+from ui.export_state import described
+from ui.take import file_button, picture_buttons
+
+Facts = Mapping[str, Any]
+Arrays = Mapping[str, np.ndarray | Sequence[str]]
+
+
+@dataclass(frozen=True)
+class Taken:
+    """What a view gives away."""
+
+    trace: Trace
+    """Of the sentence and the target that it is about."""
+    title: str
+    """Of its report."""
+    pictures: Mapping[str, Callable[[About, Facts], str]]
+    """SVG files by what they show."""
+    tables: Mapping[str, Callable[[], Rows]]
+    """By what they hold."""
+    arrays: Callable[[], Arrays]
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where it comes from, as every file says."""
+
+    about: About
+    facts: Facts
+    model: str
+    untrained: bool = False
+
+
+def take_views(taken: Taken, origin: Origin, name: str, key: str) -> None:
+    """Buttons for all of it; `name` begins the files' names, `key` those of the buttons."""
+    about, facts = origin.about, origin.facts
+    st.markdown("**The pictures**")
+    for place, (shown, draw) in enumerate(taken.pictures.items()):
+        with _row(shown):
+            picture_buttons(draw(about, facts), f"{name}-{shown}", f"{key}_{place}")
+    st.markdown("**The numbers**")
+    for shown, rows in taken.tables.items():
+        with _row(shown):
+            file_button("CSV", lambda rows=rows: table_csv(rows(), facts), f"{name}-{shown}", f"{key}_{shown}")
+            make = partial(_json, shown, rows, facts)
+            file_button("JSON", make, f"{name}-{shown}", f"{key}_{shown}")
+    with _row("arrays"):
+        file_button("NPZ", lambda: arrays_npz(taken.arrays(), facts), f"{name}-arrays", key)
+    st.markdown("**A report** for reading, one file that needs no network")
+    file_button("HTML", partial(report, taken, origin), f"{name}-report", key)
+    st.caption("Model, step, sentence and version stand inside every file.")
+
+
+def report(taken: Taken, origin: Origin) -> bytes:
+    """All of the pictures and tables in one HTML file."""
+    from transformer.analysis.report_views import views_report
+
+    config, evaluation = described(origin.model, origin.untrained)
+    html = views_report(
+        taken.trace, origin.about, origin.facts, taken.title,
+        {shown: draw(origin.about, origin.facts) for shown, draw in taken.pictures.items()},
+        {shown: rows() for shown, rows in taken.tables.items()},
+        config=config, evaluation=evaluation,
+    )  # fmt: skip
+    return encoded(html)
+
+
+def _json(name: str, rows: Callable[[], Rows], facts: Facts) -> bytes:
+    return table_json(name, rows(), facts)
+
+
+def _row(name: str) -> DeltaGenerator:
+    """A row that begins with what its buttons save."""
+    row = st.container(horizontal=True, vertical_alignment="center", gap="small")
+    row.markdown(name, width="stretch")
+    return row
