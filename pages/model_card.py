@@ -3,13 +3,19 @@
 import streamlit as st
 
 from transformer.folders import find_checkpoint
+from ui.link import asked_for, ignored_line
 from ui.sidebar import NO_MODEL, Request, describe
 from ui.state import about, show_page
+
+KEYS = ("model", "sentence", "target")
+"""What a link to this page may say."""
 
 
 def show() -> None:
     request: Request | None = st.session_state.request
     st.title("Model card", anchor=False)
+    if said := ignored_line(asked_for(), KEYS, st.session_state):
+        st.html(said)
     if request is None:
         st.info(NO_MODEL)
         return

@@ -6,10 +6,17 @@ from pages.encodings.beside import beside
 from pages.encodings.inside import inside
 from pages.encodings.waves import waves
 from ui.encoding_state import n_tokens
+from ui.link import asked_for, ignored_line
 from ui.sidebar import Request
 from ui.state import show_page
 
 TABS = ("Waves", "Learned beside fixed", "In the model")
+KEYS = (
+    *("model", "sentence", "target", "tab", "waves", "d_model", "base", "positions", "k"),
+    *("beside_view", "learned", "when", "beside_positions", "query_at", "key_at", "together", "alibi_heads"),
+    *("inside", "sharpness", "side", "task", "measured_by"),
+)
+"""What a link to this page may say."""
 
 
 def show() -> None:
@@ -22,6 +29,8 @@ def show() -> None:
         "Attention by itself takes no notice of word order. The paper adds to each word **a vector that says where "
         "it stands**."
     )
+    asked = asked_for()
+    note = st.container(key="link_note", gap=None)
     tabs = st.tabs(TABS, key="tab", bind="query-params")
     if tabs[0].open:
         with tabs[0]:
@@ -32,6 +41,8 @@ def show() -> None:
     if tabs[2].open:
         with tabs[2]:
             inside(request)
+    if said := ignored_line(asked, KEYS, st.session_state):
+        note.html(said)
 
 
 def explain() -> None:

@@ -2,12 +2,14 @@
 
 import streamlit as st
 
+from pages.runs import film_step
 from pages.runs.choice import choose_runs, run_row
 from pages.runs.curves import curves
 from pages.runs.listing import list_of
 from pages.runs.patterns import patterns
 from pages.runs.translations import translations
-from transformer.training.runs import list_runs
+from transformer.training.runs import Run, list_runs
+from ui.link import asked_for, ignored_line
 from ui.run_metrics import lines_of
 from ui.run_theme import RUN_COLOURS
 from ui.sidebar import Request
@@ -28,6 +30,11 @@ among how many tokens it is as good as undecided.
 A run is a process of its own: it goes on when this page is closed, and stops when you say so. Stopping saves first.
 """
 TABS = ("Curves", "Patterns over training", "Translations", "All runs")
+KEYS = (
+    *("model", "sentence", "target", "runs", "training_tab", "smoothing", "kind", "run"),
+    film_step.PARAMETER,
+)
+"""What a link to this page may say."""
 NOTHING = "There is no run yet: open “Train a model” in the sidebar and press “Train”."
 
 
@@ -40,11 +47,20 @@ def show() -> None:
         "Watch models learn: **the lower a curve, the better** a model expects the next token. Start one with "
         "“Train a model” in the sidebar."
     )
+    asked = asked_for()
+    note = st.container(key="link_note", gap=None)
     runs = list_runs()
-    if not runs:
+    if runs:
+        follow(runs)
+    else:
         st.info(NOTHING)
         how_it_learned(st.session_state.request)
-        return
+    if said := ignored_line(asked, KEYS, st.session_state):
+        note.html(said)
+
+
+def follow(runs: list[Run]) -> None:
+    """The chosen runs, and what one of the tabs shows of them."""
     chosen = choose_runs(runs)
     for run, colour in zip(chosen, RUN_COLOURS, strict=False):
         run_row(run, colour)

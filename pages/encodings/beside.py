@@ -37,7 +37,7 @@ HOW_TO_TRAIN = (
 @st.fragment
 def beside() -> None:
     """One view, two sides, and controls that move both."""
-    view = choose_view(VIEWS, "beside")
+    view = choose_view(VIEWS, "beside_view")
     if view == "RoPE and ALiBi":
         _relative()
         return

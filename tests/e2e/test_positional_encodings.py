@@ -62,7 +62,7 @@ def test_sliders_move_the_waves(five, page):
 
 
 def test_moving_both_leaves_ropes_angle_and_moves_alibis_peak(five, page):
-    open_view(page, five, tab=BESIDE, beside=beside.VIEWS[-1])
+    open_view(page, five, tab=BESIDE, beside_view=beside.VIEWS[-1])
     expect(plots(page).first).to_contain_text("query, turned 8 times")
     expect(plots(page).first).to_contain_text("between them 172°")
     lines = plots(page).nth(1).locator(".scatterlayer .js-line").first
@@ -101,7 +101,7 @@ def test_a_click_on_a_tab_and_a_view_is_kept_in_the_link(five, page):
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_every_view_draws_itself(five, new_page, scheme):
     page = new_page(color_scheme=scheme)
-    tabs = (("Waves", "waves", waves.VIEWS), (BESIDE, "beside", beside.VIEWS), (INSIDE, "inside", inside.VIEWS[:-1]))
+    tabs = (("Waves", "waves", waves.VIEWS), (BESIDE, "beside_view", beside.VIEWS), (INSIDE, "inside", inside.VIEWS[:-1]))
     for tab, name, views in tabs:
         open_view(page, five, tab=tab, sentence="The animal was tired.")
         for view in views:

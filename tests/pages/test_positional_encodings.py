@@ -14,7 +14,7 @@ from pages.encodings import beside, inside, waves
 from tests.ablations.rows import row
 from tests.conftest import ROOT
 from tests.pages.five import make_five
-from transformer.ablations.positions import ENCODINGS
+from transformer.ablations.position_parts import ENCODINGS
 from transformer.ablations.table import TABLE, Row, write_rows
 
 TABS = ("Waves", "Learned beside fixed", "In the model")
@@ -39,8 +39,8 @@ def open_page(five: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ca
         monkeypatch.setattr("transformer.folders.SHIPPED", tmp_path / "nothing")
         monkeypatch.setattr("transformer.ablations.rows.SHIPPED", tmp_path / "nothing")
         app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120)
-        app.query_params.update({"tab": tab, **parameters})
         app.run()
+        app.query_params.update({"tab": tab, **parameters})
         app.switch_page("pages/positional_encodings.py").run()
         return app
 
@@ -129,7 +129,7 @@ print("torch" in sys.modules)
 @pytest.mark.parametrize("view", beside.VIEWS)
 @pytest.mark.parametrize("when", ["after training", "at the start"])
 def test_learned_beside_fixed(open_page, view: str, when: str):
-    app = open_page(TABS[1], "learned", beside=view, when=when)
+    app = open_page(TABS[1], "learned", beside_view=view, when=when)
     assert_plain(app)
     assert len(charts(app)) == {"Similarity": 3, "Norms": 1, "Best linear map": 1}.get(view, 2)
 
@@ -139,7 +139,7 @@ def test_rows_hardly_visited_are_shaded_and_left_out_of_fits(open_page):
     assert "Rows from 12 on (hatched) were visited by less than 1 %" in said(app)
     veil = charts(app)[1]["data"][-1]
     assert min(y for y in veil["y"]) == 11.5
-    app = app.button_group(key="beside").set_value("Spectrum").run()
+    app = app.button_group(key="beside_view").set_value("Spectrum").run()
     assert "the 12 that at least 1 % of training's texts reach" in said(app)
 
 
@@ -147,7 +147,7 @@ def test_without_a_learned_model_the_page_says_how_to_train_one(open_page):
     app = open_page(TABS[1], "rope")
     assert_plain(app)
     assert [info.value for info in app.info] == [beside.HOW_TO_TRAIN]
-    app.button_group(key="beside").set_value(RELATIVE).run()
+    app.button_group(key="beside_view").set_value(RELATIVE).run()
     assert_plain(app)
     assert len(charts(app)) == 2, "RoPE and ALiBi need no model"
 
