@@ -129,3 +129,29 @@ def test_a_link_holds_the_view_and_says_what_it_left_out(open_page, tmp_path: Pa
     assert opened(app) == ["sentences L2·H1", "twin L2·H1"]
     html = " ".join(str(element.proto.body) for element in app.get("html"))
     assert "match=nonsense" in html
+
+
+def test_the_model_of_the_sidebar_stands_not_beside_itself(open_page, tmp_path: Path):
+    """Nor is a head open in a model that is no longer there."""
+    for name in ("twin", "third"):
+        made(tmp_path / name, tmp_path / "sentences")
+    app = beside(open_page(SIDE, sentence=SENTENCE), "twin", "third")
+    app.selectbox(key="opened_in").set_value("twin").run()
+    beside(app, "third")
+    assert app.selectbox(key="opened_in").value == "sentences"
+    app.selectbox(key="model").set_value("third").run()
+    assert not app.exception
+    assert app.multiselect(key="beside").value == []
+    assert "Choose one to three models" in said(app)
+
+
+def test_files_of_the_comparison_are_offered_when_they_are_asked_for(open_page, tmp_path: Path):
+    made(tmp_path / "few", tmp_path / "sentences", n_heads=2)
+    app = beside(open_page(SIDE, sentence=SENTENCE, kind="cross"), "few")
+    assert not app.code
+    app.session_state.take_comparison = True
+    app.run()
+    assert not app.exception
+    assert "ranked(apart)" in app.code[0].value
+    labels = [button.proto.label for button in app.get("download_button")]
+    assert labels == ["SVG", "CSV", "NPZ", "JSON", "CSV of divergences", "HTML"]
