@@ -13,8 +13,10 @@ INSTALL := $(RUN) -m pip install --disable-pip-version-check --no-input --constr
 app: $(VENV)/.app
 	$(RUN) -m streamlit run app.py
 
+# Files of tests are shared out among processes; a browser and its server get the machine to themselves.
 test: $(VENV)/.test
-	$(RUN) -m pytest
+	$(RUN) -m pytest -m "not e2e" --numprocesses auto --maxprocesses 4 --dist loadfile
+	$(RUN) -m pytest -m e2e
 
 lint: $(VENV)/.lint
 	$(RUN) -m ruff check

@@ -11,6 +11,7 @@ from playwright.sync_api import Browser, Page, Route, sync_playwright
 from tests.e2e.browser import BROWSER_ARGUMENTS, Server, find_browser, screenshot
 
 FAILED = pytest.StashKey[bool]()
+WORKER = os.environ.get("PYTEST_XDIST_WORKER", "alone")
 
 
 def is_local(url: str) -> bool:
@@ -47,7 +48,7 @@ def browser() -> Iterator[Browser]:
 @pytest.fixture(scope="package")
 def server() -> Iterator[Server]:
     """The app, started once for all tests that do not mind what others did before them."""
-    server = Server.start("server")
+    server = Server.start(f"server-{WORKER}")
     yield server
     server.stop()
 

@@ -1,6 +1,7 @@
 """Training in a browser: started from the sidebar, watched, reloaded, stopped, resumed, finished, and opened."""
 
 import re
+import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -10,9 +11,10 @@ from playwright.sync_api import Page, expect
 from tests.e2e.browser import Server, screenshot, wait_idle
 from tests.pages.made_runs import make_run
 from tests.training_runs.waiting import wait_for, wait_until
+from tests.ui.test_film import many_heads
 from transformer.training import locks, runs
 from transformer.training.metrics import read_metrics
-from transformer.training.probes import load_probes
+from transformer.training.probes import load_probes, save_probes
 from transformer.training.status import LOCK_FILE
 
 pytestmark = pytest.mark.e2e
@@ -38,6 +40,25 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 def serve(folder: Path, fresh_server: Callable[[], Server]) -> Callable[[], Server]:
     """Starts a server that keeps its runs in this test's folder."""
     return fresh_server
+
+
+@pytest.fixture(scope="module")
+def watcher(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Server, Path]]:
+    """A server for tests that start no training, and the folder where it looks for runs."""
+    path = tmp_path_factory.mktemp("checkpoints")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ROUNDTABLE_CHECKPOINTS", str(path))
+        server = Server.start("server-training")
+    yield server, path
+    server.stop()
+
+
+@pytest.fixture
+def watched(watcher: tuple[Server, Path]) -> tuple[Server, Path]:
+    """The same, with an empty folder."""
+    for run in filter(Path.is_dir, watcher[1].iterdir()):
+        shutil.rmtree(run)
+    return watcher
 
 
 def open_page(page: Page, server: Server, path: str = "training") -> None:
@@ -137,12 +158,10 @@ def test_a_run_outlives_the_server_and_the_page_finds_it_again(serve, folder, pa
     expect(page.get_by_role("button", name="Stop training")).to_have_count(0)
 
 
-def test_a_head_is_opened_by_a_click_and_by_the_keyboard(serve, folder, page):
-    from tests.ui.test_film import many_heads
-    from transformer.training.probes import save_probes
-
+def test_a_head_is_opened_by_a_click_and_by_the_keyboard(watched, page):
+    server, folder = watched
     save_probes(make_run(folder, "one"), [many_heads()])
-    open_page(page, serve(), f"training?training_tab={FILM.replace(' ', '+')}")
+    open_page(page, server, f"training?training_tab={FILM.replace(' ', '+')}")
     film = page.locator(".film")
     expect(film.locator(".title")).to_have_text("L1·H0")
     film.locator(".grid").press("ArrowRight")
@@ -153,12 +172,9 @@ def test_a_head_is_opened_by_a_click_and_by_the_keyboard(serve, folder, page):
     expect(film.locator(".title")).to_have_text("L0·H0")
 
 
-def test_a_link_holds_the_step_where_the_film_rests(serve, folder, page, new_page):
-    from tests.ui.test_film import many_heads
-    from transformer.training.probes import save_probes
-
+def test_a_link_holds_the_step_where_the_film_rests(watched, page, new_page):
+    server, folder = watched
     save_probes(make_run(folder, "one"), [many_heads()])
-    server = serve()
     open_page(page, server, f"training?training_tab={FILM.replace(' ', '+')}")
     film, slider = page.locator(".film"), page.get_by_role("slider", name="Step of training")
     expect(film).to_have_attribute("data-step", "9")
@@ -175,11 +191,12 @@ def test_a_link_holds_the_step_where_the_film_rests(serve, folder, page, new_pag
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_a_thousand_runs_and_every_view(serve, folder, new_page, scheme):
+def test_a_thousand_runs_and_every_view(watched, new_page, scheme):
+    server, folder = watched
     for number in range(1000):
         make_run(folder, f"old-{number:04d}", created=float(number))
     page = new_page(color_scheme=scheme)
-    open_page(page, serve())
+    open_page(page, server)
     expect(row(page)).to_contain_text("old-0999")
     for tab in (FILM, "Translations", "All runs", "Curves"):
         page.get_by_role("tab", name=tab).click()
@@ -189,10 +206,11 @@ def test_a_thousand_runs_and_every_view(serve, folder, new_page, scheme):
     expect(page.get_by_text("1,000 runs.")).to_be_visible()
 
 
-def test_a_deleted_run_is_gone_after_it_was_asked(serve, folder, page):
+def test_a_deleted_run_is_gone_after_it_was_asked(watched, page):
+    server, folder = watched
     make_run(folder, "one", created=1.0)
     make_run(folder, "two", created=2.0)
-    open_page(page, serve())
+    open_page(page, server)
     page.get_by_role("button", name="More").click()
     page.get_by_role("button", name="Delete …").click()
     page.get_by_role("dialog").get_by_role("button", name="Delete for good").click()
