@@ -85,7 +85,7 @@ def _row(verb: str, output: Output, differing: set[int]) -> str:
         _piece(label, value, place in differing)
         for place, (label, value) in enumerate(zip(output.labels, output.log_probs, strict=True))
     )
-    log_prob = f"{output.log_prob:.1f}".replace("-", "−")
+    log_prob = f"{round(output.log_prob, 1) + 0.0:.1f}".replace("-", "−")  # −0 is 0
     return (
         f'<div style="line-height:1.95" dir="auto"><span class="note">{escape(verb)}</span> {pieces} '
         f'<span class="note">{log_prob} nats</span></div>'

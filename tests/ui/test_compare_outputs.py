@@ -52,6 +52,11 @@ def test_probabilities_are_said_and_shade():
     assert 'title="probability 0.000"' in html
 
 
+def test_what_is_all_but_certain_has_0_nats():
+    assert ">0.0 nats<" in outputs_html([Line("one", "", Output(("a",), (-0.001,), True))])
+    assert ">−2.0 nats<" in outputs_html([Line("one", "", Output(("a",), (-2.0,), True))])
+
+
 def test_markup_stays_text():
     html = outputs_html([Line("<i>m</i>", "<b>x</b>", output("<script>"))])
     assert "<script>" not in html
