@@ -101,8 +101,8 @@ def test_a_click_on_a_tab_and_a_view_is_kept_in_the_link(five, page):
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_every_view_draws_itself(five, new_page, scheme):
     page = new_page(color_scheme=scheme)
-    tabs = (("Waves", "waves", waves.VIEWS), (BESIDE, "beside_view", beside.VIEWS), (INSIDE, "inside", inside.VIEWS[:-1]))
-    for tab, name, views in tabs:
+    tabs = {"Waves": waves.VIEWS, BESIDE: beside.VIEWS, INSIDE: inside.VIEWS[:-1]}
+    for (tab, views), name in zip(tabs.items(), ("waves", "beside_view", "inside"), strict=True):
         open_view(page, five, tab=tab, sentence="The animal was tired.")
         for view in views:
             page.get_by_role("radio", name=view, exact=True).click()
