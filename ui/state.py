@@ -89,7 +89,7 @@ def weights_stamp(name: str) -> int:
     return path.stat().st_mtime_ns if path.exists() else 0
 
 
-@st.cache_resource(max_entries=3, show_spinner=False)
+@st.cache_resource(max_entries=6, show_spinner=False)  # four that are compared, and two that differ in their seed
 def _load(name: str, stamp: int) -> "Checkpoint":
     import torch
 
@@ -116,7 +116,7 @@ def _encoder_attention(name: str, stamp: int, sentence: str, untrained: bool) ->
 
 
 # cache_resource, because cache_data would unpickle megabytes at every click.
-@st.cache_resource(max_entries=4, show_spinner=False)
+@st.cache_resource(max_entries=8, show_spinner=False)
 def _trace(name: str, stamp: int, sentence: str, target: str | None, untrained: bool) -> Trace:
     if untrained:
         from transformer.analysis.retrace import retrace

@@ -20,6 +20,8 @@ NAMES = {
     "two-places-h2": "two heads",
 }
 CHART = {"displaylogo": False}
+LEARNED = 0.99
+"""Of whole answers, from which a task counts as learned."""
 
 
 def minute() -> None:
@@ -63,6 +65,7 @@ def minute() -> None:
             "The paper says that with a single head “averaging inhibits this” (§3.2.2)."
         )
         right.dataframe(_frame(of["two-places"]), hide_index=True, column_config=_formats())
+        right.markdown(_single_head(of["two-places"]))
     if results:
         first = results[0]
         st.caption(
@@ -79,6 +82,21 @@ def _farthest(results: Sequence[MinuteResult]) -> str:
         mean = _mean([one.generated for one in results if one.name == name and one.distance == far])
         said.append(f"{NAMES.get(name, name)}: {'diverged' if mean is None else f'{mean:.0%}'}")
     return f"From {far} places away: {', '.join(said)}."
+
+
+def _single_head(results: Sequence[MinuteResult]) -> str:
+    """How many seeds have learned the task, and what that says of a single head."""
+    learned = [one.name for one in results if (one.generated or 0) >= LEARNED]
+    counts = [
+        f"{NAMES[name]} {learned.count(name)} of {sum(one.name == name for one in results)} seeds"
+        for name in dict.fromkeys(one.name for one in results)
+    ]
+    answer = (
+        "**One head can do it**; that training does not always find out how is another matter."
+        if "two-places-h1" in learned
+        else "No seed has learned it with one head."
+    )
+    return f"With {LEARNED:.0%} of whole answers right, alone: {', '.join(counts)}. {answer}"
 
 
 def _frame(results: Sequence[MinuteResult]):

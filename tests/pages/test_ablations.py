@@ -118,3 +118,15 @@ def test_tasks_of_a_minute_are_means_over_seeds(open_page, tmp_path: Path):
     assert frame["model"].tolist() == ["with the causal mask"]
     assert frame["whole answers right, alone"].tolist() == [0.75]
     assert (frame["worst seed"][0], frame["best seed"][0]) == (0.5, 1.0)
+
+
+def test_one_seed_that_learned_with_one_head_says_that_a_single_head_can(open_page, tmp_path: Path):
+    of_one = [minute_row("two-places-h1", None, share, seed) for seed, share in ((1, 0.02), (2, 1.0), (3, None))]
+    of_two = [minute_row("two-places-h2", None, share, seed) for seed, share in ((1, 1.0), (2, 0.989), (3, 0.99))]
+    rows.write_rows([*of_one, *of_two], MinuteResult, tmp_path / MINUTE_TABLE)
+    shown = said(open_page("In a minute"))
+    assert "one head 1 of 3 seeds, two heads 2 of 3 seeds. **One head can do it**" in shown
+    rows.write_rows(of_one[::2] + of_two, MinuteResult, tmp_path / MINUTE_TABLE)
+    assert "one head 0 of 2 seeds, two heads 2 of 3 seeds. No seed has learned it with one head." in said(
+        open_page("In a minute")
+    )
