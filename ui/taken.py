@@ -47,7 +47,7 @@ class Origin:
 def take_views(taken: Taken, origin: Origin, name: str, key: str) -> None:
     """Buttons for all of it; `name` begins the files' names, `key` those of the buttons."""
     about, facts = origin.about, origin.facts
-    st.markdown("**The pictures**")
+    st.markdown("**The pictures**" if len(taken.pictures) > 1 else "**The picture**")
     for place, (shown, draw) in enumerate(taken.pictures.items()):
         with _row(shown):
             picture_buttons(draw(about, facts), f"{name}-{shown}", f"{key}_{place}")
