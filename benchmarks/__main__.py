@@ -12,7 +12,7 @@ from benchmarks.table import Row, layout, machine
 
 def main() -> None:
     try:
-        from benchmarks import comparison, decoding, joeynmt, matmul, pages, tracing, training
+        from benchmarks import comparison, decoding, joeynmt, matmul, pages, positions, tracing, training
     except ImportError as error:
         sys.exit(f"{error}; the peers are installed by `make bench`, or by pip install '.[bench]'.")
     # Peers speak of their own future on standard error; it is not ours to show.
@@ -26,7 +26,7 @@ def main() -> None:
             f"JoeyNMT is not measured: {joeynmt.ENVIRONMENT.name} is not there; make bench makes it.", file=sys.stderr
         )
     rows: list[Row] = []
-    for part in (training, decoding, tracing, matmul, pages, comparison):
+    for part in (training, decoding, tracing, matmul, pages, comparison, positions):
         print(f"measuring {part.__name__.rpartition('.')[2]} …", file=sys.stderr, flush=True)
         rows += part.rows()
     print(f"\n{layout(rows)}\n\nMedians of turns taken A B C A B C …, {time.monotonic() - started:.0f} s in all.")

@@ -9,15 +9,15 @@ import tempfile
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from statistics import median
 from typing import Any
 from urllib.parse import urlencode
 
 import torch
 
-from benchmarks import pages
+from benchmarks.browsing import IDLE, WAIT, chromium, latency, server
 from benchmarks.checkpoints import sentence_of, untrained_checkpoint
-from benchmarks.table import Row, number
+from benchmarks.pages import N_TOKENS, SHAPE
+from benchmarks.table import Row
 from transformer.checkpoint import write_config
 from transformer.config import TrainConfig
 from transformer.model import Transformer
@@ -27,7 +27,7 @@ MODELS, CLICKS, BUDGET = 4, 9, 600
 TARGET = "a b c d e f g h"
 
 MAPS = ".st-key-opened_heads .heatmaplayer image"
-HEAD_OPENED = f"""elements => {{ {pages.WAIT}
+HEAD_OPENED = f"""elements => {{ {WAIT}
   const grids = () => elements.filter(one => one.isConnected).map(one => one.dataset.selected);
   const maps = () => [...document.querySelectorAll('{MAPS}')].map(one => one.getAttribute('href'));
   const selected = grids(), drawn = maps(), moved = () => grids().every((one, at) => one !== selected[at]);
@@ -38,32 +38,23 @@ HEAD_OPENED = f"""elements => {{ {pages.WAIT}
 
 def rows() -> list[Row]:
     """Milliseconds from a click to four opened heads; no row without a browser."""
-    try:
-        from playwright.sync_api import sync_playwright
-    except ImportError:
-        return []  # benchmarks.pages has said so
-    executable = next((found for name in pages.BROWSERS if name and (found := shutil.which(name))), None)
-    if executable is None:
-        return []
-    with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
+    with tempfile.TemporaryDirectory() as folder, chromium() as browser:
+        if browser is None:
+            return []
         names, sentence = four_models(Path(folder))
         query = {"model": names[0], "beside": names[1:], "sentence": sentence, "target": TARGET, "match": "same place"}
-        browser = playwright.chromium.launch(executable_path=executable, args=pages.ARGUMENTS)
-        with pages._server(Path(folder)) as url:
+        with server(Path(folder)) as url:
             page = browser.new_page(viewport={"width": 1440, "height": 900})
             page.goto(f"{url}/ablations?{urlencode(query, doseq=True)}")
             _settle(page)
             times = [_click(page, layer=turn % 6, head=1 + turn % 7) for turn in range(1 + CLICKS)][1:]
-        browser.close()
-    shape = f"{MODELS} × {pages.SHAPE.n_encoder_layers} × {pages.SHAPE.n_heads} × {pages.N_TOKENS}"
-    spread = f"fastest {number(min(times))}, slowest {number(max(times))} of {len(times)}"
-    what = f"click to one head in four models, {shape}, ms"
-    return [Row(what, number(median(times)), spread, median(times), "ms", BUDGET, larger_is_better=False)]
+    shape = f"{MODELS} × {SHAPE.n_encoder_layers} × {SHAPE.n_heads} × {N_TOKENS}"
+    return [latency(f"click to one head in four models, {shape}, ms", times, "ms", BUDGET)]
 
 
 def four_models(folder: Path) -> tuple[Sequence[str], str]:
     """Names of untrained checkpoints in a folder that differ in their seed alone, and a sentence for them."""
-    first = untrained_checkpoint(folder / "bench-1", pages.SHAPE)
+    first = untrained_checkpoint(folder / "bench-1", SHAPE)
     for seed in range(2, MODELS + 1):
         copy = folder / f"bench-{seed}"
         shutil.copytree(folder / "bench-1", copy)
@@ -71,7 +62,7 @@ def four_models(folder: Path) -> tuple[Sequence[str], str]:
         save_weights(named_weights(Transformer(first.config.model)), copy / "model.safetensors")
         write_config(copy, replace(first.config, train=TrainConfig(seed=seed)))
     names = [f"bench-{seed}" for seed in range(1, MODELS + 1)]
-    return names, sentence_of(pages.N_TOKENS, first.tokenizer, seed=0)
+    return names, sentence_of(N_TOKENS, first.tokenizer, seed=0)
 
 
 def _settle(page: Any) -> None:
@@ -79,7 +70,7 @@ def _settle(page: Any) -> None:
     page.locator(".grid[data-painted]").nth(MODELS - 1).wait_for(timeout=120_000)
     page.locator(MAPS).nth(2 * MODELS - 1).wait_for(state="attached", timeout=120_000)
     page.wait_for_timeout(600)
-    page.locator(pages.IDLE).wait_for(timeout=120_000)
+    page.locator(IDLE).wait_for(timeout=120_000)
 
 
 def _click(page: Any, layer: int, head: int) -> float:

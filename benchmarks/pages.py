@@ -4,23 +4,15 @@ The model has 6 layers of 8 heads and the sentences 64 tokens, as in the design'
 Clicks and sentences are timed in the browser, from the event to the frame in which what it asks for is there.
 """
 
-import os
-import shutil
-import signal
-import socket
-import subprocess
-import sys
 import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from statistics import median
 from typing import Any
 from urllib.parse import urlencode
 
+from benchmarks.browsing import IDLE, WAIT, chromium, latency, server
 from benchmarks.checkpoints import sentence_of, untrained_checkpoint
-from benchmarks.table import Row, number
+from benchmarks.table import Row
 from transformer.config import ModelConfig
 
 SHAPE = ModelConfig(vocab_size=4000, d_model=128, d_ff=512, n_encoder_layers=6, n_decoder_layers=6)
@@ -28,20 +20,7 @@ N_TOKENS, N_LONG = 64, 512
 STARTS, CLICKS, SENTENCES = 3, 9, 5
 TURNS = ("decoder", "cross", "encoder") * 3
 """Kinds of attention that are switched to; each gives the grid all new weights."""
-ROOT = Path(__file__).resolve().parent.parent
-BROWSERS = (os.environ.get("ROUNDTABLE_BROWSER", ""), "chromium", "chromium-browser", "google-chrome")
-ARGUMENTS = ("--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run")
-IDLE = "[data-testid=stApp][data-test-script-state=notRunning]"
 
-# The next frame that comes after one in which `done()` holds has it on the screen.
-WAIT = """
-const painted = (event, done) => new Promise(resolve => addEventListener(event, () => {
-  const start = performance.now();
-  const end = () => resolve(performance.now() - start);
-  const look = () => requestAnimationFrame(done() ? end : look);
-  look();
-}, {capture: true, once: true}));
-"""
 HEAD_OPENED = f"""grid => {{ {WAIT}
   const picture = () => document.querySelector('.heatmaplayer image')?.getAttribute('href');
   const before = picture();
@@ -55,20 +34,14 @@ GRID_PAINTED = f"""(grid, event) => {{ {WAIT}
 
 def rows() -> list[Row]:
     """Seconds to the first page, milliseconds to an opened head and to grids; no row without a browser."""
-    try:
-        from playwright.sync_api import sync_playwright
-    except ImportError:
-        return _skip("playwright is not installed; pip install '.[test]' brings it")
-    executable = next((found for name in BROWSERS if name and (found := shutil.which(name))), None)
-    if executable is None:
-        return _skip("there is no Chromium; install one (Debian: apt install chromium) or set ROUNDTABLE_BROWSER")
-    with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
+    with tempfile.TemporaryDirectory() as folder, chromium() as browser:
+        if browser is None:
+            return []
         checkpoint = untrained_checkpoint(Path(folder) / "bench", SHAPE)
         sentences = [sentence_of(N_TOKENS, checkpoint.tokenizer, seed) for seed in range(SENTENCES + 1)]
-        browser = playwright.chromium.launch(executable_path=executable, args=ARGUMENTS)
         query = urlencode({"model": "bench", "sentence": sentences[0]})
         starts = [_first_page(browser, Path(folder), query) for _ in range(STARTS)]
-        with _server(Path(folder)) as url:
+        with server(Path(folder)) as url:
             page = browser.new_page(viewport={"width": 1440, "height": 900})
             page.goto(f"{url}/?{query}")
             _settle(page)
@@ -78,61 +51,21 @@ def rows() -> list[Row]:
             page.goto(f"{url}/?{urlencode({'model': 'bench', **dict(zip(('sentence', 'target'), pair, strict=True))})}")
             _settle(page)
             long = [_switch(page, kind) for kind in TURNS]
-        browser.close()
     heads = f"{SHAPE.n_encoder_layers} × {SHAPE.n_heads}"
     shape = f"{heads} × {N_TOKENS}"
     return [
-        _row("`streamlit run` to the first heading, s", starts, "s", 5),
-        _row(f"click to opened head, {shape}, ms", clicks, "ms", 250),
-        _row(f"new sentence to encoder grid, {shape}, ms", grids, "ms", 250),
-        _row(f"click on a kind to its grid, {heads} × {N_LONG}, ms", long, "ms", 400),
+        latency("`streamlit run` to the first heading, s", starts, "s", 5),
+        latency(f"click to opened head, {shape}, ms", clicks, "ms", 250),
+        latency(f"new sentence to encoder grid, {shape}, ms", grids, "ms", 250),
+        latency(f"click on a kind to its grid, {heads} × {N_LONG}, ms", long, "ms", 400),
     ]
-
-
-def _row(what: str, times: list[float], unit: str, budget: float) -> Row:
-    spread = f"fastest {number(min(times))}, slowest {number(max(times))} of {len(times)}"
-    return Row(what, number(median(times)), spread, median(times), unit, budget, larger_is_better=False)
-
-
-def _skip(reason: str) -> list[Row]:
-    print(f"Page latency is left out: {reason}.")
-    return []
-
-
-@contextmanager
-def _server(checkpoints: Path) -> Iterator[str]:
-    """`streamlit run app.py` over these checkpoints, in a process group that ends with the block; its address."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.headless=true", f"--server.port={port}"]
-    environment = {**os.environ, "ROUNDTABLE_CHECKPOINTS": str(checkpoints)}
-    process = subprocess.Popen(
-        command, cwd=ROOT, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL, start_new_session=True,
-    )  # fmt: skip
-    try:
-        deadline = time.monotonic() + 120
-        while not _answers(port):
-            if process.poll() is not None or time.monotonic() > deadline:
-                raise RuntimeError(f"the app did not answer at port {port}; `make app` says why")
-            time.sleep(0.02)
-        yield f"http://127.0.0.1:{port}"
-    finally:
-        os.killpg(process.pid, signal.SIGTERM)
-        process.wait(timeout=30)
-
-
-def _answers(port: int) -> bool:
-    with socket.socket() as connection:
-        return connection.connect_ex(("127.0.0.1", port)) == 0
 
 
 def _first_page(browser: Any, checkpoints: Path, query: str) -> float:
     """Seconds from starting a server to its first page's heading."""
     page = browser.new_page()
     start = time.perf_counter()
-    with _server(checkpoints) as url:
+    with server(checkpoints) as url:
         page.goto(f"{url}/?{query}", wait_until="commit")
         page.locator("h1").first.wait_for()
         seconds = time.perf_counter() - start
