@@ -91,9 +91,9 @@ class TraceCommand:
     """File for the report: sentence, maps of the three kinds, scores and configuration."""
 
     def run(self) -> int:
-        from transformer.analysis.files import check_suffix, write_trace
         from transformer.analysis.table import pattern_table
         from transformer.checkpoint import load_checkpoint
+        from transformer.export.files import check_suffix, write_trace
 
         files = [path for path in (self.out, self.html) if path is not None]
         for path in files:

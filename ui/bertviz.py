@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from transformer.analysis.attention import Attention
-from transformer.analysis.palette import AXIS_TITLES, HEAD_COLOURS, KIND_COLOURS, KIND_NAMES, to_rgb
+from transformer.export.palette import AXIS_TITLES, HEAD_COLOURS, KIND_COLOURS, KIND_NAMES, to_rgb
 from ui.bertviz_parts import DATA, BertVizError, View, script, template
 from ui.figures import shorten
 

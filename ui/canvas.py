@@ -14,7 +14,7 @@ import numpy as np
 from streamlit.components.v2 import component
 from streamlit.components.v2.types import ComponentRenderer
 
-from transformer.analysis.palette import NOT_A_NUMBER
+from transformer.export.palette import NOT_A_NUMBER
 from ui.theme import WEIGHTS, lookup_table
 
 FULL, BROKEN, MASKED = 253, 254, 255

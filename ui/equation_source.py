@@ -7,7 +7,7 @@ from pathlib import Path
 from textwrap import dedent
 from typing import TYPE_CHECKING
 
-from transformer.analysis.equation import Matrix
+from transformer.export.equation import Matrix
 
 if TYPE_CHECKING:
     from transformer.analysis.head_parts import HeadParts

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import streamlit as st
 
-from transformer.analysis.equation import COLUMNS, MATRICES, ROWS, Cell, made_of, matrices
+from transformer.export.equation import COLUMNS, MATRICES, ROWS, Cell, made_of, matrices
 from ui.canvas import PALETTE, canvas_component, packed
 from ui.theme import DIFFERENCES, KIND_COLOURS, KIND_NAMES, lookup_table
 

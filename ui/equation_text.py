@@ -3,8 +3,8 @@
 from html import escape
 from typing import TYPE_CHECKING
 
-from transformer.analysis.equation import Arithmetic, token
-from transformer.analysis.numbers import exact
+from transformer.export.equation import Arithmetic, token
+from transformer.export.numbers import exact
 
 if TYPE_CHECKING:
     from transformer.analysis.head_parts import HeadParts

@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from transformer.analysis.about import About
 from transformer.analysis.attention import Attention, Kind
 from transformer.analysis.filters import Filters
 from transformer.analysis.trace import KINDS
+from transformer.export.about import About
 from ui.filtered_state import filtered_attention
 from ui.sidebar import Request
 from ui.state import about, load, trace
@@ -30,7 +30,7 @@ def report(request: Request, filters: Filters, kind: Kind, opened: tuple[int, in
 
     A choice of layers is of one kind's layers, so that the other kinds show all of theirs.
     """
-    from transformer.analysis.report import report_html
+    from transformer.export.report import report_html
 
     whole = trace(request.model, request.sentence, request.target, untrained)
     views: dict[Kind, Attention] = {}

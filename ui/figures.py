@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from transformer.analysis.attention import Attention
-from transformer.analysis.palette import NOT_A_NUMBER
+from transformer.export.palette import NOT_A_NUMBER
 from ui.theme import AXIS_TITLES, MASKED_FILL, MASKED_LINE, WEIGHTS, colour_scale
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from transformer.analysis.attention import Attention
-from transformer.analysis.markup import visible
+from transformer.export.markup import visible
 
 if TYPE_CHECKING:
     import pandas as pd

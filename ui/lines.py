@@ -1,6 +1,6 @@
 """Lines between words, as in the paper's Figures 3 to 5: which are drawn, and the picture that answers to a pointer.
 
-The picture itself is transformer/analysis/svg_lines.py, which exports use too; here words become buttons that choose
+The picture itself is transformer/export/svg_lines.py, which exports use too; here words become buttons that choose
 queries (ui/lines.js, ui/lines.css).
 """
 
@@ -12,11 +12,11 @@ import numpy as np
 import streamlit as st
 from streamlit.components.v2 import component
 
-from transformer.analysis.about import About
 from transformer.analysis.attention import Attention
-from transformer.analysis.svg import HEADING
-from transformer.analysis.svg_lines import LEAST_DRAWN, MOST_LINES, lines_svg
-from transformer.analysis.svg_scale import weights_scale
+from transformer.export.about import About
+from transformer.export.svg import HEADING
+from transformer.export.svg_lines import LEAST_DRAWN, MOST_LINES, lines_svg
+from transformer.export.svg_scale import weights_scale
 from ui.theme import KIND_COLOURS
 
 MOST_TOKENS = 64

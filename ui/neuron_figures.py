@@ -4,9 +4,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from transformer.analysis.equation import divided_by
-from transformer.analysis.numbers import exact
-from transformer.analysis.svg_neurons import LOWERS, RAISES, kept_keys
+from transformer.export.equation import divided_by
+from transformer.export.numbers import exact
+from transformer.export.svg_neurons import LOWERS, RAISES, kept_keys
 from ui.encoding_theme import NEUTRAL
 from ui.figure_parts import BAND, GRIDLESS, empty_figure, note
 from ui.figures import escape, shorten

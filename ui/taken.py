@@ -9,9 +9,9 @@ import numpy as np
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from transformer.analysis.about import About
-from transformer.analysis.export_table import Rows, arrays_npz, encoded, table_csv, table_json
 from transformer.analysis.trace import Trace
+from transformer.export.about import About
+from transformer.export.tables import Rows, arrays_npz, encoded, table_csv, table_json
 from ui.export_state import described
 from ui.take import file_button, picture_buttons
 
@@ -66,7 +66,7 @@ def take_views(taken: Taken, origin: Origin, name: str, key: str) -> None:
 
 def report(taken: Taken, origin: Origin) -> bytes:
     """All of the pictures and tables in one HTML file."""
-    from transformer.analysis.report_views import views_report
+    from transformer.export.report_views import views_report
 
     config, evaluation = described(origin.model, origin.untrained)
     html = views_report(

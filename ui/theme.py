@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from transformer.analysis.palette import (
+from transformer.export.palette import (
     AXIS_TITLES,
     DIFFERENCES,
     KIND_COLOURS,

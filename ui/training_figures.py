@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from transformer.analysis.palette import HEAD_COLOURS
+from transformer.export.palette import HEAD_COLOURS
 
 if TYPE_CHECKING:
     import numpy as np

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from transformer.analysis.markup import tag
 from transformer.config import ModelConfig
+from transformer.export.markup import tag
 from ui.theme import KIND_COLOURS
 
 _CELL, _GAP, _ROW, _MOST = 13.0, 3.0, 44.0, 30

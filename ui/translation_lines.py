@@ -3,7 +3,7 @@
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from transformer.analysis.markup import escape, isolated, shorten, tag, width
+from transformer.export.markup import escape, isolated, shorten, tag, width
 from ui.theme import KIND_COLOURS
 
 MOST_WORDS = 64

@@ -20,5 +20,5 @@ _component = component(
 
 
 def picture(svg: str, key: str) -> None:
-    """Show an SVG whose texts are escaped, as everything made with transformer.analysis.markup is."""
+    """Show an SVG whose texts are escaped, as everything made with transformer.export.markup is."""
     _component(data={"svg": svg}, key=key)

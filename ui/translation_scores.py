@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from math import exp
 from typing import TYPE_CHECKING
 
-from transformer.analysis.markup import escape, isolated, tag
-from transformer.analysis.numbers import number, percent, scientific
+from transformer.export.markup import escape, isolated, tag
+from transformer.export.numbers import number, percent, scientific
 from ui.theme import KIND_COLOURS
 
 if TYPE_CHECKING:

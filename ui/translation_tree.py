@@ -3,8 +3,8 @@
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from transformer.analysis.markup import escape, shorten, tag
 from transformer.decoding.hypothesis import length_penalty
+from transformer.export.markup import escape, shorten, tag
 from ui.theme import KIND_COLOURS
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ import numpy as np
 import streamlit as st
 
 from pages.ablating.shown import Shown, open_head
-from transformer.analysis.markup import escape
+from transformer.export.markup import escape
 from ui.compare_figures import Panel, opened_figure
 from ui.figures import describe_head, head_figure
 from ui.head_grid import column_width, head_grid

@@ -10,7 +10,7 @@ import streamlit as st
 
 from transformer.analysis.attention import Attention, Kind
 from transformer.analysis.compare import Match, apart_from, partners, ranked
-from transformer.analysis.palette import head_name
+from transformer.export.palette import head_name
 from ui.compare_state import Measured, Reading
 from ui.sidebar import Request
 

@@ -9,11 +9,11 @@ import streamlit as st
 
 from pages.ablating.choice import what_changed
 from pages.ablating.shown import Shown
-from transformer.analysis.about import About
+from transformer.export.about import About
 from ui.take import file_button, picture_buttons
 
 if TYPE_CHECKING:
-    from transformer.analysis.compare_files import Comparison, Model
+    from transformer.export.compare_files import Comparison, Model
 
 PICTURES = ("all heads", "opened head", "divergences")
 
@@ -22,7 +22,7 @@ def take_it_with_you(shown: Shown, *, opened: bool) -> None:
     """What the popover holds; nothing before it is opened."""
     if not opened:
         return
-    from transformer.analysis.compare_files import comparison_json, comparison_npz, heads_csv, weights_csv
+    from transformer.export.compare_files import comparison_json, comparison_npz, heads_csv, weights_csv
 
     comparison, name = comparison_of(shown), f"{'-'.join(map(_short, shown.names))}-{shown.kind}"
     st.markdown("**The picture**")
@@ -54,7 +54,7 @@ def take_it_with_you(shown: Shown, *, opened: bool) -> None:
 
 def comparison_of(shown: Shown) -> "Comparison":
     """What the page shows, for files."""
-    from transformer.analysis.compare_files import Comparison, Model
+    from transformer.export.compare_files import Comparison, Model
 
     first = shown.configs.get(shown.names[0])
     view = "words" if shown.measured.aligned.on_words else ""
@@ -72,7 +72,7 @@ def comparison_of(shown: Shown) -> "Comparison":
 
 
 def _seeds(shown: Shown, view: str) -> "tuple[Model, Model] | None":
-    from transformer.analysis.compare_files import Model
+    from transformer.export.compare_files import Model
 
     measured, reading = shown.measured, shown.reading
     if measured.seeds is None or reading.seeds is None or reading.seed_traces is None:
@@ -88,20 +88,20 @@ def _seeds(shown: Shown, view: str) -> "tuple[Model, Model] | None":
 
 
 def _picture(comparison: "Comparison", chosen: str) -> str:
-    from transformer.analysis.compare_svg import divergences_svg, grids_svg, opened_svg
+    from transformer.export.compare_svg import divergences_svg, grids_svg, opened_svg
 
     draw = {"opened head": opened_svg, "divergences": divergences_svg}.get(chosen, grids_svg)
     return draw(comparison)
 
 
 def _report(shown: Shown, comparison: "Comparison") -> bytes:
-    from transformer.analysis.compare_report import comparison_report
+    from transformer.export.compare_report import comparison_report
 
     return comparison_report(comparison, shown.reading.traces).encode("utf-8", "backslashreplace")
 
 
 def _code(shown: Shown) -> str:
-    from transformer.analysis.compare_files import comparison_code
+    from transformer.export.compare_files import comparison_code
 
     request = shown.request
     return comparison_code(

@@ -9,7 +9,7 @@ from pages.encodings.hand_built import hand_built
 from pages.encodings.lengths import lengths
 from pages.encodings.views import CHART, choose_view
 from transformer.analysis.attention import Attention
-from transformer.analysis.numbers import scientific
+from transformer.export.numbers import scientific
 from ui.encoding_state import distances, divergences, order, parts
 from ui.encoding_theme import ENCODING_NAMES
 from ui.position_figures import (

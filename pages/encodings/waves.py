@@ -14,7 +14,7 @@ from transformer.analysis.encodings import (
     sinusoidal,
     wavelengths,
 )
-from transformer.analysis.numbers import scientific
+from transformer.export.numbers import scientific
 from ui.encoding_figures import profile_figure, similarity_figure
 from ui.table_figures import drawn_every, table_figure
 from ui.wave_figures import rotation_figure, wave_figure, wavelength_figure

@@ -9,9 +9,9 @@ from pages.heads.pair import as_computed, choose_key, choose_query, numbered, op
 from pages.heads.take_head import SHOWN, HeadView, take_parts
 from pages.heads.view import View
 from transformer.analysis.attention import Attention
-from transformer.analysis.equation import COLUMNS, MATRICES, ROWS, Cell, arithmetic, matrices, where
-from transformer.analysis.head_files import matrix_rows
-from transformer.analysis.svg_equation import equation_svg
+from transformer.export.equation import COLUMNS, MATRICES, ROWS, Cell, arithmetic, matrices, where
+from transformer.export.head_files import matrix_rows
+from transformer.export.svg_equation import equation_svg
 from ui.equation_source import source_of
 from ui.equation_strip import equation_strip, too_long
 from ui.equation_text import arithmetic_block

@@ -5,8 +5,8 @@ import streamlit as st
 from pages.heads.pair import numbered, place_of
 from pages.heads.take_head import take_lines
 from pages.heads.view import View
-from transformer.analysis.about import About
 from transformer.analysis.attention import Attention
+from transformer.export.about import About
 from ui.lines import chosen_lines, lines_picture
 from ui.sidebar import Request
 from ui.state import about

@@ -8,8 +8,8 @@ from pages.heads.pair import as_computed, choose_key, choose_query, opened_parts
 from pages.heads.take_head import HeadView, take_parts
 from pages.heads.view import View
 from transformer.analysis.attention import Attention
-from transformer.analysis.head_files import key_rows, pair_rows
-from transformer.analysis.svg_neurons import MOST_KEYS, neurons_svg
+from transformer.export.head_files import key_rows, pair_rows
+from transformer.export.svg_neurons import MOST_KEYS, neurons_svg
 from ui.equation_text import pair_line
 from ui.neuron_figures import describe_pair, describe_row, pair_figure, row_figure
 from ui.sidebar import Request

@@ -7,10 +7,10 @@ import streamlit as st
 
 from pages.heads.single import attention_of
 from pages.heads.view import View
-from transformer.analysis.about import About
-from transformer.analysis.as_code import as_code
 from transformer.analysis.attention import Attention
-from transformer.analysis.palette import head_name
+from transformer.export.about import About
+from transformer.export.as_code import as_code
+from transformer.export.palette import head_name
 from ui.export_state import report, view_about
 from ui.sidebar import Request
 from ui.take import file_button, picture_buttons, plain
@@ -60,8 +60,8 @@ def take_picture(
 
 def svg_of(views: Sequence[tuple[Attention, About]], head: tuple[int, int] | None) -> str:
     """All heads of the first view, or one of them."""
-    from transformer.analysis.svg_grid import grid_svg
-    from transformer.analysis.svg_head import head_svg
+    from transformer.export.svg_grid import grid_svg
+    from transformer.export.svg_head import head_svg
 
     attention, about = views[0]
     return grid_svg(attention, about) if head is None else head_svg(attention, *head, about)
@@ -78,8 +78,8 @@ def show_code(request: Request, view: View, place: tuple[int, int], second: str 
 
 
 def _numbers(attention: Attention, about: About, name: str) -> None:
-    from transformer.analysis.export import view_csv, view_npz
-    from transformer.analysis.export_json import view_json
+    from transformer.export.formats import view_csv, view_npz
+    from transformer.export.trace_json import view_json
 
     with st.container(horizontal=True, key="numbers"):
         for kind, make in (("CSV", view_csv), ("NPZ", view_npz), ("JSON", view_json)):

@@ -9,11 +9,11 @@ import numpy as np
 import streamlit as st
 
 from pages.heads.view import View
-from transformer.analysis.about import About
-from transformer.analysis.as_code import as_code
-from transformer.analysis.export_table import Rows
-from transformer.analysis.head_files import head_arrays, head_code, head_facts
-from transformer.analysis.svg_lines import lines_svg
+from transformer.export.about import About
+from transformer.export.as_code import as_code
+from transformer.export.head_files import head_arrays, head_code, head_facts
+from transformer.export.svg_lines import lines_svg
+from transformer.export.tables import Rows
 from ui.export_state import view_about
 from ui.lines import Lines
 from ui.sidebar import Request

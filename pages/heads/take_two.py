@@ -9,8 +9,8 @@ from pages.heads.beside import second_of
 from pages.heads.single import attention_of
 from pages.heads.take import NOTHING, show_code, svg_of, take_picture
 from pages.heads.view import View
-from transformer.analysis.about import About
 from transformer.analysis.attention import Attention
+from transformer.export.about import About
 from ui.export_state import report, view_about
 from ui.sidebar import Request
 from ui.take import file_button
@@ -44,7 +44,7 @@ def take_both(request: Request, view: View) -> None:
 
 def both_svg(views: Sequence[tuple[Attention, About]], head: tuple[int, int] | None) -> str:
     """The same picture of each sentence, the first on the left."""
-    from transformer.analysis.svg_document import beside
+    from transformer.export.svg_document import beside
 
     title = f"{len(views)} sentences under {views[0][1].model}"
     sentences = [about.sentence for _, about in views]
@@ -53,8 +53,8 @@ def both_svg(views: Sequence[tuple[Attention, About]], head: tuple[int, int] | N
 
 
 def _numbers(views: Sequence[tuple[Attention, About]], name: str) -> None:
-    from transformer.analysis.export import views_csv, views_npz
-    from transformer.analysis.export_json import views_json
+    from transformer.export.formats import views_csv, views_npz
+    from transformer.export.trace_json import views_json
 
     with st.container(horizontal=True, key="numbers"):
         for kind, make in (("CSV", views_csv), ("NPZ", views_npz), ("JSON", views_json)):

@@ -9,7 +9,7 @@ from jaxtyping import Float
 from pages.translating.layers import AlignBy
 from transformer.analysis.alignment import Link, word_links, word_weights
 from transformer.analysis.attention import Attention
-from transformer.analysis.export_table import Rows
+from transformer.export.tables import Rows
 from ui.translation_lines import Line, lines_svg
 
 

@@ -20,10 +20,10 @@ from pages.translating.state import evaluation
 from pages.translating.view import View
 from transformer.analysis.alignment import Direction
 from transformer.analysis.attention import Attention
-from transformer.analysis.markup import escape, tag
-from transformer.analysis.numbers import number
-from transformer.analysis.svg_document import framed
-from transformer.analysis.svg_map import Map, map_svg
+from transformer.export.markup import escape, tag
+from transformer.export.numbers import number
+from transformer.export.svg_document import framed
+from transformer.export.svg_map import Map, map_svg
 from ui.taken import Taken
 from ui.translation_lines import MOST_WORDS
 from ui.translation_maps import describe_map, map_figure

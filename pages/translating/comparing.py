@@ -11,9 +11,9 @@ import streamlit as st
 from pages.translating.as_code import score_code, show_code
 from pages.translating.state import Ids, labels, score, target_trace, text, typed_ids
 from pages.translating.view import View
-from transformer.analysis.about import About
-from transformer.analysis.export_table import Rows
-from transformer.analysis.svg_tokens import tokens_svg
+from transformer.export.about import About
+from transformer.export.svg_tokens import tokens_svg
+from transformer.export.tables import Rows
 from ui.taken import Facts, Taken
 from ui.translation_scores import score_card, verdict
 

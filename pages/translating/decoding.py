@@ -23,9 +23,9 @@ from pages.translating.panels import (
 )
 from pages.translating.state import labels, score, target_trace
 from pages.translating.view import View
-from transformer.analysis.svg_document import framed
-from transformer.analysis.svg_tokens import tokens_svg
 from transformer.analysis.trace import Trace
+from transformer.export.svg_document import framed
+from transformer.export.svg_tokens import tokens_svg
 from transformer.text.tokenizer import EOS
 from ui.taken import Taken
 from ui.translation_cache import cache_svg

@@ -10,10 +10,10 @@ from pages.translating.as_code import deletion_code, show_code
 from pages.translating.layers import cross_layer, layer_weights, said_layer
 from pages.translating.state import deletion
 from pages.translating.view import View
-from transformer.analysis.export_table import Rows
-from transformer.analysis.markup import isolated, tag
-from transformer.analysis.numbers import number
-from transformer.analysis.svg_map import Map, map_svg
+from transformer.export.markup import isolated, tag
+from transformer.export.numbers import number
+from transformer.export.svg_map import Map, map_svg
+from transformer.export.tables import Rows
 from ui.taken import Taken
 from ui.translation_maps import describe_map, map_figure
 

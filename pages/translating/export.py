@@ -7,10 +7,10 @@ import numpy as np
 
 from pages.translating.state import labels, score, text
 from pages.translating.view import View
-from transformer.analysis.about import About
-from transformer.analysis.export_table import Rows
 from transformer.analysis.trace import Trace
 from transformer.decoding.hypothesis import length_penalty
+from transformer.export.about import About
+from transformer.export.tables import Rows
 
 
 def about_of(view: View, trace: Trace) -> About:

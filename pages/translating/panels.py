@@ -8,10 +8,10 @@ import streamlit as st
 from pages.translating.layers import layer_weights, said_layer
 from pages.translating.state import text
 from pages.translating.view import View
-from transformer.analysis.markup import isolated, tag
-from transformer.analysis.numbers import number, percent
 from transformer.analysis.trace import Trace
 from transformer.decoding.hypothesis import length_penalty
+from transformer.export.markup import isolated, tag
+from transformer.export.numbers import number, percent
 from transformer.text.tokenizer import EOS
 from ui.state import load
 from ui.translation_cache import CacheStep, cache_step, cache_svg

@@ -7,8 +7,8 @@ from xml.etree import ElementTree
 
 import numpy as np
 
-from transformer.analysis.about import About
 from transformer.analysis.attention import Attention, Tokens
+from transformer.export.about import About
 
 SVG = "{http://www.w3.org/2000/svg}"
 NAMES = {

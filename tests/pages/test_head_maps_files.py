@@ -10,14 +10,14 @@ import pytest
 from pages.heads.take_two import both_svg
 from tests import hostile
 from tests.analysis.hand_made import SVG, assert_only_ours, parse, texts
-from tests.analysis.test_report import Page
+from tests.export.test_report import Page
 from transformer.analysis.attention import Attention
-from transformer.analysis.export import view_csv, view_npz, views_csv, views_npz
-from transformer.analysis.export_json import view_json, views_json
 from transformer.analysis.filters import Filters
-from transformer.analysis.markup import visible
-from transformer.analysis.svg_grid import grid_svg
-from transformer.analysis.svg_head import head_svg
+from transformer.export.formats import view_csv, view_npz, views_csv, views_npz
+from transformer.export.markup import visible
+from transformer.export.svg_grid import grid_svg
+from transformer.export.svg_head import head_svg
+from transformer.export.trace_json import view_json, views_json
 from ui.bertviz import bertviz_html
 from ui.export_state import report, view_about
 from ui.filtered_state import filtered_attention

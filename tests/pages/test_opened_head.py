@@ -19,7 +19,7 @@ from tests.analysis.hand_made import asymmetric
 from tests.pages.five import make_five
 from tests.ui.samples import tokens
 from transformer import load_checkpoint
-from transformer.analysis.equation import Cell
+from transformer.export.equation import Cell
 from transformer.weights import named_weights, save_weights
 from ui.lines import Lines
 

@@ -20,14 +20,14 @@ from pages.translating.take import origin_of
 from pages.translating.view import View
 from tests import hostile
 from tests.analysis.hand_made import ABOUT, SVG, assert_only_ours
-from tests.analysis.test_report import Page
+from tests.export.test_report import Page
 from tests.ui.test_translation_figures import search
 from transformer import __version__, load_checkpoint
 from transformer.analysis.alignment import word_links, word_weights
-from transformer.analysis.export_table import arrays_npz, table_csv, table_json
-from transformer.analysis.svg_document import framed
 from transformer.decoding.record import record_search
 from transformer.decoding.score import score_target
+from transformer.export.svg_document import framed
+from transformer.export.tables import arrays_npz, table_csv, table_json
 from ui.sidebar import Request
 from ui.taken import report
 from ui.translation_tree import tree_svg

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 import ui.canvas
-from transformer.analysis.palette import NOT_A_NUMBER
+from transformer.export.palette import NOT_A_NUMBER
 from ui.canvas import BROKEN, FULL, MASKED, packed, to_bytes
 
 FOLDER = Path(ui.canvas.__file__).parent

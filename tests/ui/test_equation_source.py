@@ -4,7 +4,7 @@ import pytest
 
 from tests.conftest import ROOT
 from tests.ui.one_head import Q, one_head
-from transformer.analysis.equation import MATRICES
+from transformer.export.equation import MATRICES
 from ui.equation_source import lines, source_of
 
 

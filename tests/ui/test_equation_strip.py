@@ -7,7 +7,7 @@ import pytest
 from tests import hostile
 from tests.ui.one_head import SCORES, K, Q, V, many_keys, one_head
 from tests.ui.samples import tokens
-from transformer.analysis.equation import Cell
+from transformer.export.equation import Cell
 from ui.equation_strip import MOST_TOKENS, cell_of, payload, too_long
 
 

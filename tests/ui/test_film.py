@@ -9,8 +9,8 @@ import pytest
 
 from tests import hostile
 from tests.ui.samples import attention, random, tokens
-from transformer.analysis.palette import NOT_A_NUMBER
 from transformer.analysis.trace import Trace, Translation
+from transformer.export.palette import NOT_A_NUMBER
 from transformer.training.probes import Probe
 from ui.canvas import BROKEN, FULL, MASKED
 from ui.film import NEWEST, payload

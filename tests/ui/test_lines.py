@@ -5,8 +5,8 @@ import pytest
 
 from tests import hostile
 from tests.ui.samples import asymmetric, attention, random, tokens
-from transformer.analysis.about import About
-from transformer.analysis.svg_lines import MOST_LINES
+from transformer.export.about import About
+from transformer.export.svg_lines import MOST_LINES
 from ui.lines import MOST_TOKENS, chosen_lines, describe, n_lines, payload
 
 ABOUT = About("model", 1200, "a sentence")

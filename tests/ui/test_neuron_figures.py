@@ -4,7 +4,7 @@ import pytest
 from tests import hostile
 from tests.ui.one_head import many_keys, one_head
 from tests.ui.samples import tokens
-from transformer.analysis.svg_neurons import LOWERS, MOST_KEYS, RAISES, kept_keys
+from transformer.export.svg_neurons import LOWERS, MOST_KEYS, RAISES, kept_keys
 from ui.neuron_figures import describe_pair, describe_row, pair_figure, row_figure
 
 

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from tests import hostile
-from transformer.analysis.svg_map import Map
 from transformer.config import ModelConfig
 from transformer.decoding.hypothesis import Hypothesis
 from transformer.decoding.record import Beam, Choice, Record, Step
 from transformer.decoding.score import TargetScore
+from transformer.export.svg_map import Map
 from transformer.text.tokenizer import EOS
 from ui.translation_cache import CacheStep, cache_step, cache_svg
 from ui.translation_lines import Line, lines_svg

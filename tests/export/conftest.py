@@ -1,0 +1,1 @@
+from tests.analysis.conftest import checkpoint  # noqa: F401
