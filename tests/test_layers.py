@@ -16,7 +16,7 @@ class Absent:
 sys.meta_path.insert(0, Absent())
 import transformer
 for module in pkgutil.walk_packages(transformer.__path__, "transformer."):
-    if module.name.removeprefix("transformer.") not in {"__main__", "cli", "run_commands", "ablate_command"}:
+    if not module.name.endswith(("__main__", ".cli", "_command", "_commands")):
         importlib.import_module(module.name)
 """
 

@@ -5,8 +5,10 @@ from collections import Counter
 import pytest
 
 from transformer.ablations.lengths import TESTED_PER_LENGTH, n_words, short_corpus, task_corpus
-from transformer.ablations.positions import ENCODINGS, PARTS, length
+from transformer.ablations.position_parts import ENCODINGS, PARTS, length
+from transformer.ablations.positions import Positions
 from transformer.text.corpora import Corpus
+from transformer.text.tokenizer import Tokenizer
 
 
 @pytest.mark.parametrize("task", ["copy", "reverse", "shift-3"])
@@ -57,7 +59,7 @@ def test_the_length_of_a_pair_is_its_longer_sides():
 
 def test_every_part_trains_all_encodings_from_one_configuration():
     for part in PARTS.values():
-        presets = [part.preset_of(encoding, 2, None, 21) for encoding in ENCODINGS]
+        presets = [part.preset_of(encoding, 2, None) for encoding in ENCODINGS]
         assert len({str(preset.model).replace(preset.model.positions, "") for preset in presets}) == 1
         assert {preset.train.seed for preset in presets} == {2}
         assert len({part.checkpoint(encoding, seed) for encoding in ENCODINGS for seed in part.seeds}) == 5 * len(
@@ -76,10 +78,17 @@ def test_the_five_that_are_shipped_have_the_shape_that_ablations_build_on():
     shape = (model.n_encoder_layers, model.n_decoder_layers, model.d_model, model.n_heads, model.d_ff, model.norm)
     assert shape == (3, 3, 128, 4, 512, "post")
     assert train.vocab_size == 4000
-    fewer = part.preset_of("learned", 1, 6, 21).train
+    fewer = part.preset_of("learned", 1, 6).train
     assert (fewer.steps, fewer.cooldown) == (6, 2), "the same share of it"
 
 
 def test_learned_tables_of_the_length_test_end_with_what_was_trained():
-    assert PARTS["copy"].preset_of("learned", 1, None, 21).model.max_length == 21
-    assert PARTS["tatoeba"].preset_of("learned", 1, None, 21).model.max_length == 512
+    pairs = [("The animal was tired.", "Das Tier war müde."), ("A street is wide.", "Eine Straße ist breit.")] * 4
+    corpus = Corpus("two", "free", "us", 0, ("en", "de"), {"train": pairs, "validation": [("wide " * 30, "breit")]})
+    texts = [text for pair in pairs for text in pair]
+    tokenizer = Tokenizer.train(texts, 310)
+    tables = {
+        part: Positions().preset(Positions().members([part], None)[0], corpus, tokenizer).model.max_length
+        for part in ("copy", "tatoeba")
+    }
+    assert tables == {"copy": max(len(tokenizer.encode(text)) for text in texts) + 1, "tatoeba": 512}
