@@ -9,8 +9,8 @@ from jaxtyping import Bool, Float
 
 from transformer.analysis.attention import Attention
 from ui.figure_parts import GRIDLESS
-from ui.figures import escape, quoted, shorten, token_axis
-from ui.theme import AXIS_TITLES, DIFFERENCES, MASKED_FILL, MASKED_LINE, WEIGHTS, colour_scale
+from ui.figures import escape, masked_region, quoted, shorten, token_axis
+from ui.theme import AXIS_TITLES, DIFFERENCES, WEIGHTS, colour_scale
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -112,7 +112,8 @@ def _map(panel: Panel, axes: tuple[str, str], over: tuple[str, str], colours: st
     mask = np.ones(panel.values.shape, bool) if panel.mask is None else panel.mask
     sign = "+" if colours == "coloraxis2" else ""
     return [
-        _hatched(~mask, axes),  # also where nothing is masked: Plotly draws no axis that nothing lies on
+        # Also where nothing is masked: Plotly draws no axis that nothing lies on.
+        masked_region(mask, xaxis=axes[0], yaxis=axes[1]),
         go.Heatmap(
             z=np.where(mask & np.isfinite(panel.values), panel.values, np.nan).astype(np.float32), coloraxis=colours,
             xaxis=over[0], yaxis=over[1], xgap=int(cell > 12), ygap=int(cell > 12), hoverongaps=False,
@@ -120,24 +121,6 @@ def _map(panel: Panel, axes: tuple[str, str], over: tuple[str, str], colours: st
             hovertemplate=f"query %{{y}}, key %{{x}}: <b>%{{z:{sign}.3f}}</b><extra></extra>",
         ),
     ]  # fmt: skip
-
-
-def _hatched(cells: Bool[np.ndarray, "query key"], axes: tuple[str, str]) -> Any:
-    """A hatch over masked cells, one rectangle for each run of keys."""
-    import plotly.graph_objects as go
-
-    x: list[float | None] = [None]
-    y: list[float | None] = [None]
-    for row, chosen in enumerate(cells):
-        edges = np.flatnonzero(np.diff(np.concatenate([[False], chosen, [False]]))) - 0.5
-        for first, last in edges.reshape(-1, 2).tolist():
-            x += [first, last, last, first, first, None]
-            y += [row - 0.5, row - 0.5, row + 0.5, row + 0.5, row - 0.5, None]
-    hatch = {"shape": "/", "size": 7, "solidity": 0.18, "fgcolor": MASKED_LINE, "bgcolor": MASKED_FILL}
-    return go.Scatter(
-        x=x, y=y, mode="none", fill="toself", fillpattern=hatch, hoveron="fills", hoverinfo="text", xaxis=axes[0],
-        yaxis=axes[1], text="masked: the query may not attend here",
-    )  # fmt: skip
 
 
 def scale_bar(

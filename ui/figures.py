@@ -82,7 +82,7 @@ def head_figure(attention: Attention, layer: int, head: int, width: int = 640) -
         "xaxis2": hover_axis("x", map(quoted, attention.keys.labels)),
         "yaxis2": hover_axis("y", _query_texts(attention)),
     }
-    regions = [_masked_region(attention.mask)]
+    regions = [masked_region(attention.mask)]
     broken = attention.mask & ~np.isfinite(attention.pattern[layer, head])
     if broken.any():
         regions.append(_region(broken, "not a number (NaN)", fillcolor=NOT_A_NUMBER))
@@ -163,10 +163,10 @@ def _drawn(attention: Attention, layer: int, head: int) -> np.ndarray:
     return np.where(attention.mask & np.isfinite(weights), weights, np.nan).astype(np.float32)
 
 
-def _masked_region(mask: np.ndarray) -> Any:
-    """A hatch over the cells where no attention is possible."""
+def masked_region(mask: np.ndarray, **axes: str) -> Any:
+    """A hatch over the cells where no attention is possible; axes: xaxis and yaxis, where there are several."""
     hatch = {"shape": "/", "size": 7, "solidity": 0.18, "fgcolor": MASKED_LINE, "bgcolor": MASKED_FILL}
-    return _region(~mask, "masked: the query may not attend here", fillpattern=hatch)
+    return _region(~mask, "masked: the query may not attend here", fillpattern=hatch, **axes)
 
 
 def _region(cells: np.ndarray, text: str, **filled: Any) -> Any:

@@ -48,29 +48,13 @@ def alignment_svg(shown: Alignment) -> str:
 
 def link_rows(shown: Alignment) -> Rows:
     """The links, both words counted from 0."""
-    return [
-        {
-            "target_position": target,
-            "target": shown.targets[target],
-            "source_position": source,
-            "source": shown.sources[source],
-            "weight": float(shown.weights[target, source]),
-        }
-        for source, target in sorted(shown.links, key=lambda link: (link[1], link[0]))
-    ]
+    return [_row(shown, target, source) for source, target in sorted(shown.links, key=lambda link: (link[1], link[0]))]
 
 
 def weight_rows(shown: Alignment) -> Rows:
     """Every cell of the matrix."""
     return [
-        {
-            "target_position": target,
-            "target": shown.targets[target],
-            "source_position": source,
-            "source": shown.sources[source],
-            "weight": float(shown.weights[target, source]),
-            "linked": (source, target) in shown.links,
-        }
+        _row(shown, target, source) | {"linked": (source, target) in shown.links}
         for target, source in np.ndindex(*shown.weights.shape)
     ]
 
@@ -84,4 +68,14 @@ def alignment_arrays(shown: Alignment) -> dict[str, Any]:
         "sources": shown.sources,
         "link_targets": links[:, 0],
         "link_sources": links[:, 1],
+    }
+
+
+def _row(shown: Alignment, target: int, source: int) -> dict[str, Any]:
+    return {
+        "target_position": target,
+        "target": shown.targets[target],
+        "source_position": source,
+        "source": shown.sources[source],
+        "weight": float(shown.weights[target, source]),
     }
