@@ -55,6 +55,17 @@ def latency(what: str, times: Sequence[float], unit: str, budget: float) -> Row:
     return Row(what, number(median(times)), spread, median(times), unit, budget, larger_is_better=False)
 
 
+def place_of(grid: Any, layer: int, head: int) -> dict[str, float]:
+    """Where on a grid's canvas the map of a head stands, as a click wants it."""
+    frame = grid.locator("canvas").bounding_box()
+    column = grid.locator(f"[data-at=H{head}]").bounding_box()
+    row = grid.locator(f"[data-at=L{layer}]").bounding_box()
+    return {
+        "x": column["x"] + column["width"] / 2 - frame["x"],
+        "y": row["y"] + row["height"] / 2 - frame["y"],
+    }
+
+
 def _none(reason: str) -> None:
     print(f"Page latency is left out: {reason}.")
 

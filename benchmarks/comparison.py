@@ -14,7 +14,7 @@ from urllib.parse import urlencode
 
 import torch
 
-from benchmarks.browsing import IDLE, WAIT, chromium, latency, server
+from benchmarks.browsing import IDLE, WAIT, chromium, latency, place_of, server
 from benchmarks.checkpoints import sentence_of, untrained_checkpoint
 from benchmarks.pages import N_TOKENS, SHAPE
 from benchmarks.table import Row
@@ -76,13 +76,7 @@ def _settle(page: Any) -> None:
 def _click(page: Any, layer: int, head: int) -> float:
     """Milliseconds from a click on a head's map in the first grid to the frame that shows it in all."""
     grid = page.locator(".grid").first
-    frame = grid.locator("canvas").bounding_box()
-    column = grid.locator(f"[data-at=H{head}]").bounding_box()
-    row = grid.locator(f"[data-at=L{layer}]").bounding_box()
-    place = {
-        "x": column["x"] + column["width"] / 2 - frame["x"],
-        "y": row["y"] + row["height"] / 2 - frame["y"],
-    }
+    place = place_of(grid, layer, head)
     page.locator(".grid").evaluate_all(HEAD_OPENED)
     grid.locator("canvas").click(position=place)
     milliseconds = page.evaluate("window.roundtable")

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
-from benchmarks.browsing import IDLE, WAIT, chromium, latency, server
+from benchmarks.browsing import IDLE, WAIT, chromium, latency, place_of, server
 from benchmarks.checkpoints import sentence_of, untrained_checkpoint
 from benchmarks.table import Row
 from transformer.config import ModelConfig
@@ -85,13 +85,7 @@ def _settle(page: Any) -> None:
 def _click(page: Any, layer: int, head: int) -> float:
     """Milliseconds from a click on a head's map to the frame that shows it large."""
     grid = page.locator(".grid")
-    frame = grid.locator("canvas").bounding_box()
-    column = grid.locator(f"[data-at=H{head}]").bounding_box()
-    row = grid.locator(f"[data-at=L{layer}]").bounding_box()
-    place = {
-        "x": column["x"] + column["width"] / 2 - frame["x"],
-        "y": row["y"] + row["height"] / 2 - frame["y"],
-    }
+    place = place_of(grid, layer, head)
     grid.evaluate(HEAD_OPENED)
     grid.locator("canvas").click(position=place)
     milliseconds = page.evaluate("window.roundtable")
