@@ -16,7 +16,7 @@ class Absent:
 sys.meta_path.insert(0, Absent())
 import transformer
 for module in pkgutil.walk_packages(transformer.__path__, "transformer."):
-    if not module.name.endswith(("__main__", ".cli", "_command", "_commands")):
+    if not module.name.startswith(("transformer.__main__", "transformer.cli", "transformer.commands.")):
         importlib.import_module(module.name)
 """
 

@@ -9,13 +9,13 @@ from typing import Annotated, Any, Union
 
 import tyro
 
-from transformer.ablate_command import Ablate
-from transformer.align_command import Align
-from transformer.console import say
-from transformer.model_commands import Average, Evaluate, TraceCommand, Translate
+from transformer.commands.ablate import Ablate
+from transformer.commands.align import Align
+from transformer.commands.console import say
+from transformer.commands.models import Average, Evaluate, TraceCommand, Translate
+from transformer.commands.runs import Runs
+from transformer.commands.train import Train
 from transformer.presets import get_preset
-from transformer.run_commands import Runs
-from transformer.train_command import Train
 
 _COMMANDS = {
     "train": Train,

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from transformer.commands.console import say
 from transformer.config import ModelConfig, TrainConfig
-from transformer.console import say
 from transformer.folders import check_name, find_checkpoint, runs_folder
 from transformer.presets import get_preset
 

@@ -6,10 +6,10 @@ from dataclasses import replace
 import pytest
 
 from tests.conftest import ROOT
-from transformer.align_command import Align, measure
 from transformer.analysis.alignment_error import alignment_error_rate
 from transformer.analysis.gold import read_gold
 from transformer.cli import main
+from transformer.commands.align import Align, measure
 
 LINES = (
     "id\tsource\ttarget\tsure\tpossible",

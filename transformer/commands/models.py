@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 import tyro
 
-from transformer.console import chunks, input_lines, say
+from transformer.commands.console import chunks, input_lines, say
 from transformer.folders import find_checkpoint
 
 _FILE_BATCH = 64
