@@ -9,10 +9,17 @@ from transformer.text.lines import Pairs
 
 LONGEST_TRAINED, LONGEST_TESTED = 20, 60
 """Letters of the algorithmic tasks."""
+SHIFT = 3
+"""Letters of shift-3 that stand nowhere in the target before; accuracy counts those after them."""
 SHORT = 8
 """Words, on both sides, of the pairs that the short family is trained on."""
 TESTED_PER_LENGTH = 40
 LETTERS = ascii_lowercase
+
+
+def n_tested(length: int) -> int:
+    """How many strings of a length are tested: of 26 strings of one letter no more than half."""
+    return min(TESTED_PER_LENGTH, len(LETTERS) ** length // 2)
 
 
 def task_corpus(task: str) -> Corpus:
@@ -28,8 +35,7 @@ def task_corpus(task: str) -> Corpus:
 
     test: dict[str, None] = {}
     for length in range(1, LONGEST_TESTED + 1):
-        # Of 26 strings of one letter no more than half are tested.
-        wanted = len(test) + min(TESTED_PER_LENGTH, len(LETTERS) ** length // 2)
+        wanted = len(test) + n_tested(length)
         while len(test) < wanted:
             test[string(length)] = None
     seen: dict[str, None] = {}

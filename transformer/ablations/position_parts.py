@@ -11,6 +11,7 @@ from transformer.ablations.family import with_steps
 from transformer.ablations.lengths import (
     LONGEST_TESTED,
     LONGEST_TRAINED,
+    SHIFT,
     SHORT,
     n_words,
     short_corpus,
@@ -34,7 +35,6 @@ TASK = Preset(
     TrainConfig(steps=2000, batch_tokens=2048, vocab_size=313, warmup=500, validate_every=1000, save_every=1000),
 )
 """4 million target tokens; after half of them a model with sinusoids copies all strings of a trained length."""
-SHIFT = 3
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,7 +92,7 @@ def _task(task: str, notify: Callable[[str], None]) -> Corpus:
 
 
 def _after_the_shift(gold: Tensor) -> Tensor:
-    """All tokens but </s> and the first three, which stand nowhere in the target before."""
+    """All tokens but </s> and the first three."""
     judged = gold != EOS
     judged[:, :SHIFT] = False
     return judged

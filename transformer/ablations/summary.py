@@ -31,7 +31,7 @@ def value_of(rows: Sequence[Row], metric: str) -> float | None:
     if metric == "perplexity":
         total = sum(row.n_tokens for row in measured)
         return math.exp(sum((row.nll or 0.0) * row.n_tokens for row in measured) / total) if total else None
-    weights = [(getattr(row, metric), row.n_pairs if metric == "whole" else row.n_tokens) for row in measured]
+    weights = [(getattr(row, metric), row.n_pairs if metric == "whole" else row.n_judged) for row in measured]
     known = [(value, weight) for value, weight in weights if value is not None]
     total = sum(weight for _, weight in known)
     return sum(value * weight for value, weight in known) / total if total else None

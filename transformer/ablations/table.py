@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from transformer.ablations import rows
+from transformer.ablations.lengths import SHIFT, n_tested
 
 TABLE = "positions.csv"
 PARTS_IN_ORDER = ("tatoeba", "copy", "reverse", "shift-3", "short")
@@ -21,7 +22,7 @@ class Row:
     """Of the model: sinusoidal | learned | rope | alibi | none."""
     seed: int
     unit: str
-    """What lengths count: words of the source, or letters."""
+    """What lengths count on the longer side of a pair: words | letters."""
     trained_to: int
     """The longest length that the model was trained on, in that unit."""
     shortest: int
@@ -37,6 +38,13 @@ class Row:
     """Target tokens that training has seen."""
     version: str
     """Of the code."""
+
+    @property
+    def n_judged(self) -> int:
+        """Tokens that accuracy is over: all but </s>, in shift-3 those from the fourth letter on."""
+        if self.part == f"shift-{SHIFT}":
+            return sum(n_tested(length) * max(0, length - SHIFT) for length in range(self.shortest, self.longest + 1))
+        return self.n_tokens - self.n_pairs
 
     @property
     def name(self) -> str:
