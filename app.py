@@ -4,6 +4,7 @@ from pathlib import Path
 
 import streamlit as st
 
+from ui.link import remember_link
 from ui.sidebar import sidebar
 from ui.state import run
 
@@ -25,5 +26,6 @@ page = st.navigation(
         st.Page("pages/head_maps.py", title="Head maps", visibility="hidden"),
     ]
 )
+remember_link()
 st.session_state.request = sidebar(page)
 run(page)

@@ -5,7 +5,7 @@ import streamlit as st
 from pages.ablating.beside import beside
 from pages.ablating.minute import minute
 from pages.ablating.table import table
-from ui.link import asked_for, ignored_line
+from ui.link import link_line
 from ui.sidebar import Request
 from ui.state import show_page
 
@@ -27,14 +27,13 @@ def show() -> None:
         "**Change one thing, train again, and see what it was good for**: our small models beside the paper’s numbers, "
         "and two to four models head by head."
     )
-    asked = asked_for()
     note = st.container(key="link_note", gap=None)
     tabs = st.tabs(TABS, key="ablation", bind="query-params")
     for tab, draw in zip(tabs, (lambda: beside(request), table, minute), strict=True):
         if tab.open:
             with tab:
                 draw()
-    if said := ignored_line(asked, KEYS, st.session_state):
+    if said := link_line(KEYS, st.session_state):
         note.html(said)
 
 

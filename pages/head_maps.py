@@ -10,7 +10,7 @@ from pages.heads.table import table
 from pages.heads.take import take_it_with_you
 from pages.heads.take_two import take_both
 from ui.captions import shown_line
-from ui.link import Asked, asked_for, ignored_line
+from ui.link import link_line
 from ui.sidebar import NO_MODEL, Request
 from ui.state import load, show_page
 
@@ -51,11 +51,11 @@ def show() -> None:
     if request is None:
         st.info(NO_MODEL)
         return
-    heads(request, asked_for())
+    heads(request)
 
 
 @st.fragment
-def heads(request: Request, asked: Asked) -> None:
+def heads(request: Request) -> None:
     """Controls and what they move. A click runs this part alone; the encoder waits for no translation."""
     view, take = controls(request.model)
     note = st.container(key="view_note", gap=None)
@@ -72,7 +72,7 @@ def heads(request: Request, asked: Asked) -> None:
                 (take_both if shown[TWO].open else take_it_with_you)(request, view)
     except ValueError as error:
         st.warning(str(error))
-    said = ignored_line(asked, KEYS, st.session_state) + shown_line(view.kind, view.filters, view.n_heads)
+    said = link_line(KEYS, st.session_state) + shown_line(view.kind, view.filters, view.n_heads)
     if said:
         note.html(said)
 

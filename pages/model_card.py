@@ -3,7 +3,7 @@
 import streamlit as st
 
 from transformer.folders import find_checkpoint
-from ui.link import asked_for, ignored_line
+from ui.link import link_line
 from ui.sidebar import NO_MODEL, Request, describe
 from ui.state import about, show_page
 
@@ -14,7 +14,7 @@ KEYS = ("model", "sentence", "target")
 def show() -> None:
     request: Request | None = st.session_state.request
     st.title("Model card", anchor=False)
-    if said := ignored_line(asked_for(), KEYS, st.session_state):
+    if said := link_line(KEYS, st.session_state):
         st.html(said)
     if request is None:
         st.info(NO_MODEL)

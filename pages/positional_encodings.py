@@ -6,7 +6,7 @@ from pages.encodings.beside import beside
 from pages.encodings.inside import inside
 from pages.encodings.waves import waves
 from ui.encoding_state import n_tokens
-from ui.link import asked_for, ignored_line
+from ui.link import link_line
 from ui.sidebar import Request
 from ui.state import show_page
 
@@ -29,7 +29,6 @@ def show() -> None:
         "Attention by itself takes no notice of word order. The paper adds to each word **a vector that says where "
         "it stands**."
     )
-    asked = asked_for()
     note = st.container(key="link_note", gap=None)
     tabs = st.tabs(TABS, key="tab", bind="query-params")
     if tabs[0].open:
@@ -41,7 +40,7 @@ def show() -> None:
     if tabs[2].open:
         with tabs[2]:
             inside(request)
-    if said := ignored_line(asked, KEYS, st.session_state):
+    if said := link_line(KEYS, st.session_state):
         note.html(said)
 
 

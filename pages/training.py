@@ -9,7 +9,7 @@ from pages.runs.listing import list_of
 from pages.runs.patterns import patterns
 from pages.runs.translations import translations
 from transformer.training.runs import Run, list_runs
-from ui.link import asked_for, ignored_line
+from ui.link import link_line
 from ui.run_metrics import lines_of
 from ui.run_theme import RUN_COLOURS
 from ui.sidebar import Request
@@ -47,7 +47,6 @@ def show() -> None:
         "Watch models learn: **the lower a curve, the better** a model expects the next token. Start one with "
         "“Train a model” in the sidebar."
     )
-    asked = asked_for()
     note = st.container(key="link_note", gap=None)
     runs = list_runs()
     if runs:
@@ -55,7 +54,7 @@ def show() -> None:
     else:
         st.info(NOTHING)
         how_it_learned(st.session_state.request)
-    if said := ignored_line(asked, KEYS, st.session_state):
+    if said := link_line(KEYS, {**st.session_state, **film_step.held()}):
         note.html(said)
 
 

@@ -11,7 +11,7 @@ from pages.translating.decoding import decoding
 from pages.translating.deleting import deleting
 from pages.translating.take import take_it_with_you
 from pages.translating.view import controls
-from ui.link import Asked, asked_for, ignored_line
+from ui.link import link_line
 from ui.sidebar import NO_MODEL, Request
 from ui.state import load, show_page
 
@@ -55,11 +55,11 @@ def show() -> None:
     if request is None:
         st.info(NO_MODEL)
     else:
-        translation(request, asked_for())
+        translation(request)
 
 
 @st.fragment
-def translation(request: Request, asked: Asked) -> None:
+def translation(request: Request) -> None:
     """Controls, the translation, and one of the tabs. A click runs this part alone."""
     try:
         with st.spinner(f"Loading {request.model} …"):
@@ -80,7 +80,7 @@ def translation(request: Request, asked: Asked) -> None:
                         take_it_with_you(view, taken)
             except ValueError as error:
                 tab.warning(str(error))
-    if said := ignored_line(asked, KEYS, {**st.session_state, **replay.held()}):
+    if said := link_line(KEYS, {**st.session_state, **forced.held(), **replay.held()}):
         note.html(said)
 
 

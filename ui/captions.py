@@ -25,7 +25,7 @@ _ROLLED = {
     "decoder": " The rest of each row’s 1 has come from the source: see cross.",
     "cross": " The rest of each row’s 1 has come from the target: see decoder.",
 }
-_LONGEST, _MOST = 40, 8  # characters of a link's nonsense, and how many pieces of it
+_LONGEST, _MOST = 40, 8  # characters of a link's parameter, and how many of them
 
 
 def opened_title(attention: Attention, layer: int, head: int, n_heads: int, untrained: bool = False) -> str:
@@ -90,12 +90,22 @@ def shown_line(kind: str, filters: Filters, n_heads: int) -> str:
 
 def left_out_line(left_out: Sequence[str]) -> str:
     """What a link asked for that is not there."""
-    if not left_out:
-        return ""
-    shown = (each if len(each) <= _LONGEST else each[:_LONGEST] + "…" for each in left_out[:_MOST])
-    said = ", ".join(map(escape, shown))
-    said += f" and {len(left_out) - _MOST:,} more" if len(left_out) > _MOST else ""
-    return f'<div class="note left-out">The link asks for what is not here, and this was left out: {said}.</div>'
+    said = _listed(left_out)
+    note = f"The link asks for what is not here, and this was left out: {said}."
+    return f'<div class="note left-out">{note}</div>' if said else ""
+
+
+def waiting_line(waiting: Sequence[str]) -> str:
+    """What a link sets that has no control now."""
+    said = _listed(waiting)
+    note = f"The link also sets what is not in view, and waits for its control: {said}."
+    return f'<div class="note waiting">{note}</div>' if said else ""
+
+
+def _listed(parameters: Sequence[str]) -> str:
+    shown = (each if len(each) <= _LONGEST else each[:_LONGEST] + "…" for each in parameters[:_MOST])
+    more = f" and {len(parameters) - _MOST:,} more" if len(parameters) > _MOST else ""
+    return ", ".join(map(escape, shown)) + more
 
 
 def translation_line(translation: Translation, model: str, untrained: bool = False, typed: bool = True) -> str:

@@ -1,54 +1,53 @@
-"""What a link asked for that is not there: Streamlit leaves it out without a word, so the page says it."""
+"""What a link says beside its controls: what of it is not there, what waits, and what no control holds."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
 import streamlit as st
-from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from ui.captions import left_out_line
+from ui.captions import left_out_line, waiting_line
 
-_STREAMLITS = ("embed", "embed_options")
 Asked = Mapping[str, Sequence[str]]
 
 
-def asked_for() -> Asked:
-    """What the address said when a person came with it; {} on every later run.
+def remember_link() -> None:
+    """Keep what the address says when a person comes with it; for app.py, before a control is drawn that refuses it."""
+    first = "asked" not in st.session_state
+    st.session_state.asked = {key: st.query_params.get_all(key) for key in st.query_params} if first else {}
+    st.session_state.left_out = []
 
-    st.query_params no longer holds what the sidebar's controls have already refused, so that Streamlit's own record of
-    the address is read. Where a later version keeps it elsewhere, nothing is said of a link's nonsense.
+
+def link_line(keys: Sequence[str], held: Mapping[Any, Any]) -> str:
+    """What was left out of the link that a person came with, and what waits for a control that is not drawn, as HTML.
+
+    Streamlit leaves out without a word what a control does not take. Said until the whole page runs again.
+    keys: all parameters that the page knows. held: what they stand for now, of those that are drawn.
     """
-    if st.session_state.get("arrived"):
-        st.session_state.left_out = []
-        return {}
-    st.session_state.arrived = True
-    context: Any = get_script_run_ctx()
-    with suppress(AttributeError), context.session_state.query_params() as record:
-        return {key: list(values) for key, values in record._initial_query_params.items() if key not in _STREAMLITS}
-    return {}
+    asked, said = st.session_state.asked, st.session_state.left_out
+    settled = {key: asked.pop(key) for key in list(asked) if key in held or key not in keys}
+    said += left_out(settled, held, keys)
+    for key in set(settled) - set(keys):
+        with suppress(KeyError):
+            del st.query_params[key]
+    waiting = [f"{key}={value}" for key in keys for value in asked.get(key, ()) if value]
+    return left_out_line(said) + waiting_line(waiting)
 
 
-def ignored_line(asked: Asked, keys: Sequence[str], held: Mapping[Any, Any]) -> str:
-    """What was left out of the link that a person came with, as HTML; said until the whole page runs again.
-
-    keys: all parameters that the page knows. held: what they stand for now.
-    """
-    if "left_out" not in st.session_state:
-        st.session_state.left_out = left_out(asked, held, keys)
-        for key in set(asked) - set(keys):
-            with suppress(KeyError):
-                del st.query_params[key]
-    return left_out_line(st.session_state.left_out)
+def hold(parameter: str, value: str) -> None:
+    """Put into the address what no control holds; an empty value takes the parameter out."""
+    if value == st.query_params.get(parameter, ""):
+        return
+    if value:
+        st.query_params[parameter] = value
+    else:
+        del st.query_params[parameter]
 
 
 def left_out(asked: Asked, held: Mapping[Any, Any], keys: Sequence[str]) -> list[str]:
     """Each parameter that its control did not take, as "layer=99", and then each that the page does not know."""
     refused = [
-        f"{key}={value}"
-        for key in keys
-        for value in asked.get(key, ())
-        if key in held and value != "" and not _taken(value, held[key])
+        f"{key}={value}" for key in keys for value in asked.get(key, ()) if value != "" and not _taken(value, held[key])
     ]
     known = set(keys)
     return refused + [f"{key}={value}" if value else key for key in asked if key not in known for value in asked[key]]

@@ -4,8 +4,10 @@ from collections.abc import Sequence
 
 import streamlit as st
 
+from ui.link import hold
+
 PARAMETER = "training_step"
-_STATE = "film_step"
+_STATE, _SHOWN = "film_step", "film_shown"
 
 
 def standing(steps: Sequence[int]) -> int | None:
@@ -17,13 +19,14 @@ def standing(steps: Sequence[int]) -> int | None:
     step = st.session_state[_STATE]
     if step not in steps[:-1]:
         step = st.session_state[_STATE] = None
-    shown = "" if step is None else str(step)
-    if shown != st.query_params.get(PARAMETER, ""):
-        if shown:
-            st.query_params[PARAMETER] = shown
-        else:
-            del st.query_params[PARAMETER]
+    st.session_state[_SHOWN] = steps[-1] if step is None else step
+    hold(PARAMETER, "" if step is None else str(step))
     return step
+
+
+def held() -> dict[str, int]:
+    """The step that the film shows, by its parameter; nothing where there was no film."""
+    return {PARAMETER: st.session_state[_SHOWN]} if _SHOWN in st.session_state else {}
 
 
 def rest(step: int | None) -> None:

@@ -4,44 +4,44 @@ from collections.abc import Sequence
 
 import streamlit as st
 
+from ui.link import hold
 from ui.sidebar import Request
 
 PARAMETER = "prefix"
 _STATE = "translation_prefix"
 
 
-def forced_prefix(request: Request, n_pieces: int, longest: int) -> tuple[tuple[int, ...], str]:
-    """The ids that decoding begins with, and what was wrong with those in the link, if anything.
+def forced_prefix(request: Request, n_pieces: int, longest: int) -> tuple[int, ...]:
+    """The ids that decoding begins with, at first those in the link.
 
     They belong to one model and sentence: with another they are dropped. n_pieces: in the vocabulary. longest: the most
     ids that the model takes.
     """
     of = (request.model, request.sentence)
-    state, problem = st.session_state.get(_STATE), ""
+    state = st.session_state.get(_STATE)
     if state is None:
-        ids, problem = parse(st.query_params.get(PARAMETER, ""), n_pieces, longest)
+        ids = parse(st.query_params.get(PARAMETER, ""), n_pieces, longest)
         state = {"of": of, "history": [()] if ids else [], "ids": ids}
     elif state["of"] != of:
         state = {"of": of, "history": [], "ids": ()}
     st.session_state[_STATE] = state
-    _write(state["ids"])
-    return state["ids"], problem
+    hold(PARAMETER, _written(state["ids"]))
+    return state["ids"]
 
 
-def parse(text: str, n_pieces: int, longest: int) -> tuple[tuple[int, ...], str]:
-    """Ids such as "17-230" and no problem, or no ids and a sentence that says what is wrong."""
+def parse(text: str, n_pieces: int, longest: int) -> tuple[int, ...]:
+    """Ids such as "17-230"; none where one of them names no piece, or there are more than the model takes."""
     from transformer.text.tokenizer import EOS
 
-    parts = text.split("-") if text else []
-    if len(parts) > longest:
-        return (), f"The link's {PARAMETER} was ignored: it has {len(parts):,} pieces; allowed are {longest:,}."
-    for part in parts:
-        if not (part.isascii() and part.isdecimal() and len(part) < 10 and EOS < int(part) < n_pieces):
-            return (), (
-                f"The link's {PARAMETER} was ignored: it holds {part[:40]!r}, which names no piece; allowed are "
-                f"numbers from {EOS + 1} to {n_pieces - 1}, with '-' between them."
-            )
-    return tuple(map(int, parts)), ""
+    parts = text.split("-")
+    numbers = all(part.isascii() and part.isdecimal() and len(part) < 10 for part in parts)
+    ids = tuple(map(int, parts)) if numbers else ()
+    return ids if len(ids) <= longest and all(EOS < piece < n_pieces for piece in ids) else ()
+
+
+def held() -> dict[str, str]:
+    """The ids as the address bar writes them, by their parameter; nothing before the first search."""
+    return {PARAMETER: _written(st.session_state[_STATE]["ids"])} if _STATE in st.session_state else {}
 
 
 def go_on_from(ids: Sequence[int]) -> None:
@@ -64,10 +64,5 @@ def can_undo() -> bool:
     return bool(st.session_state[_STATE]["history"])
 
 
-def _write(ids: Sequence[int]) -> None:
-    shown = "-".join(map(str, ids))
-    if shown != st.query_params.get(PARAMETER, ""):
-        if shown:
-            st.query_params[PARAMETER] = shown
-        else:
-            del st.query_params[PARAMETER]
+def _written(ids: Sequence[int]) -> str:
+    return "-".join(map(str, ids))

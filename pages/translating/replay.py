@@ -2,6 +2,8 @@
 
 import streamlit as st
 
+from ui.link import hold
+
 PARAMETER = "decoding_step"
 _SLIDER, _STATE = "translation_step", "translation_at"
 
@@ -22,7 +24,7 @@ def position(of: object, n_positions: int, first_shown: int) -> int:
     st.session_state[_STATE] = state
     at = first_shown if state["at"] is None else min(state["at"], n_positions - 1)
     state["shown"] = at + 1
-    _write("" if at == first_shown else str(at + 1))
+    hold(PARAMETER, "" if at == first_shown else str(at + 1))
     return at
 
 
@@ -55,11 +57,3 @@ def held() -> dict[str, int]:
 
 def _moved() -> None:
     go_to(st.session_state[_SLIDER] - 1)
-
-
-def _write(shown: str) -> None:
-    if shown != st.query_params.get(PARAMETER, ""):
-        if shown:
-            st.query_params[PARAMETER] = shown
-        else:
-            del st.query_params[PARAMETER]

@@ -75,7 +75,7 @@ def controls(request: Request) -> tuple[View, "PopoverContainer"]:
     checkpoint = load(request.model)
     config = checkpoint.config.model
     longest = config.max_length - 1 if config.positions == "learned" else LONGEST_PREFIX
-    prefix, problem = forced.forced_prefix(request, len(checkpoint.tokenizer), longest)
+    prefix = forced.forced_prefix(request, len(checkpoint.tokenizer), longest)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium", key="controls"):
         beam = st.slider(
             "Beam size (1 is greedy)", 1, WIDEST_BEAM, 4, key="beam", bind="query-params", width=190,
@@ -94,8 +94,6 @@ def controls(request: Request) -> tuple[View, "PopoverContainer"]:
         st.button("Undo", on_click=forced.undo, disabled=not forced.can_undo(), icon=":material/undo:", key="undo")
         st.button("Start over", on_click=forced.start_over, disabled=not prefix, key="start_over")
         take = st.popover("Take it with you", width="content", key="take", on_change="rerun")
-    if problem:
-        st.warning(problem)
     view = View(request, record, int(chosen) - 1, _typed(request))
     _headline(view)
     return view, take

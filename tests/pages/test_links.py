@@ -6,6 +6,9 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from tests.conftest import ROOT
+from tests.pages.made_runs import make_run
+from tests.ui.test_film import PROBE
+from transformer.training.probes import save_probes
 
 
 @pytest.mark.parametrize("page", ["positional_encodings", "training", "model_card"])
@@ -20,3 +23,27 @@ def test_a_link_with_nonsense_in_it_says_what_was_left_out(checkpoints: Path, mo
     assert f"this was left out: {', '.join(['model=nowhere', *unknown[page], '&lt;b&gt;=1'])}.</div>" in note
     app.run()
     assert not [element for element in app.get("html") if "left out" in element.proto.body]
+
+
+def test_what_has_no_control_yet_is_named_and_judged_when_it_has(open_app):
+    """Streamlit keeps it for the control, which takes it or, without a word, does not."""
+    app = open_app(sentence="A street", target="Eine", matrix="Q", dimension="4000")
+    said = " ".join(element.proto.body for element in app.get("html"))
+    assert "waits for its control: matrix=Q, dimension=4000.</div>" in said
+    assert "left out" not in said
+    app.segmented_control(key="opened_view").set_value("Equation").run()
+    assert app.segmented_control(key="matrix").value == "Q"
+
+
+@pytest.mark.parametrize(("asked", "said"), [("3", True), ("x", True), ("0", False), ("7", False)])
+def test_a_step_of_training_that_was_not_recorded_is_said_to_be_left_out(tmp_path, monkeypatch, asked, said):
+    monkeypatch.setenv("ROUNDTABLE_CHECKPOINTS", str(tmp_path))
+    monkeypatch.setattr("transformer.folders.SHIPPED", tmp_path / "nothing")
+    save_probes(make_run(tmp_path, "one"), [PROBE])
+    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120)
+    app.query_params.update({"training_tab": "Patterns over training", "training_step": asked})
+    app.switch_page("pages/training.py").run()
+    assert not app.exception
+    notes = " ".join(element.proto.body for element in app.get("html"))
+    assert (f"left out: training_step={asked}.</div>" in notes) == said
+    assert ("left out" in notes) == said

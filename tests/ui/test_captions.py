@@ -11,6 +11,7 @@ from ui.captions import (
     opened_title,
     shown_line,
     translation_line,
+    waiting_line,
     what_it_attends_to,
 )
 
@@ -91,6 +92,11 @@ def test_what_a_link_asked_for_in_vain_is_escaped_and_short():
     many = left_out_line([f"n={at}" for at in range(1_010)])
     assert "n=7 and 1,002 more." in many
     assert "n=8" not in many
+
+
+def test_what_a_link_sets_out_of_view_is_escaped_and_named():
+    assert waiting_line([]) == ""
+    assert "waits for its control: matrix=Q, key=&lt;b&gt;.</div>" in waiting_line(["matrix=Q", "key=<b>"])
 
 
 def test_the_twin_reads_what_the_trained_model_wrote():

@@ -24,10 +24,6 @@ def test_each_value_that_was_not_taken_is_named():
     assert left_out(asked, STATE, list(STATE)) == wanted
 
 
-def test_controls_that_are_not_drawn_say_nothing():
-    assert left_out({"bertviz": ["x"]}, STATE, ["bertviz", "kind"]) == []
-
-
 def test_what_the_page_does_not_know_is_named_last_and_as_often_as_it_was_said():
     asked = {"mean": ["true"], "kind": ["x"], "<b>": [""], "n": ["1", "2"]}
     assert left_out(asked, STATE, list(STATE)) == ["kind=x", "mean=true", "<b>", "n=1", "n=2"]
