@@ -130,6 +130,15 @@ def test_spectrum_finds_a_wave():
     assert np.delete(amplitude, 2, axis=0).max() < 1e-12
 
 
+def test_the_fastest_wave_has_its_own_amplitude():
+    """+3, −3, +3, −3: half a turn a position, whose bin has no mirror image; an odd length has no such bin."""
+    frequency, amplitude = spectrum(np.array([[3.0], [-3], [3], [-3]]))
+    assert frequency.tolist() == [0.25, 0.5]
+    assert amplitude[:, 0].tolist() == pytest.approx([0, 3])
+    three = 2 * np.cos(2 * np.pi * np.arange(3) / 3)
+    assert spectrum(three[:, None])[1][:, 0].tolist() == pytest.approx([2])
+
+
 def test_principal_components_by_hand():
     """Points on a line in the direction (3, 4): one component has it all."""
     table = np.array([[-3.0, -4], [0, 0], [3, 4]]) + 10
@@ -160,7 +169,6 @@ def test_every_number_for_the_smallest_and_largest_tables(n: int, d_model: int):
 
 
 def test_most_pairs_hardly_turn_within_a_sentence():
-    """Of the 64 pairs at d_model 128, 41 turn less than a quarter within 40 tokens."""
+    """Of the 64 pairs at d_model 128, 41 turn less than a quarter within 40 tokens; the only pair turns by 1 radian."""
     assert quarter_turns(40, 128) == 41
-    assert quarter_turns(1, 2) == 1
-    assert quarter_turns(2, 2) == 0
+    assert [quarter_turns(n, 2) for n in (1, 2, 3)] == [1, 1, 0]

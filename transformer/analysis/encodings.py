@@ -97,6 +97,8 @@ def spectrum(
     n = len(table)
     centred = table.astype(float) - table.mean(0)
     amplitude = np.abs(np.fft.rfft(centred, axis=0)) * 2 / max(n, 1)
+    if n % 2 == 0:
+        amplitude[-1] /= 2  # half a turn a position has no mirror image to share its power with
     return np.fft.rfftfreq(n)[1:], amplitude[1:]
 
 
@@ -127,5 +129,5 @@ def principal_components(table: Float[np.ndarray, "position d_model"], n: int = 
 
 
 def quarter_turns(n_positions: int, d_model: int, base: float = BASE) -> int:
-    """How many pairs turn by less than a quarter within n positions, and so hardly tell them apart."""
-    return int((frequencies(d_model, base) * n_positions < np.pi / 2).sum())
+    """How many pairs turn by less than a quarter from the first of n positions to the last: they hardly tell them apart."""
+    return int((frequencies(d_model, base) * (n_positions - 1) < np.pi / 2).sum())
