@@ -57,6 +57,16 @@ def test_shares_look_only_at_keys_that_may_be_seen():
     assert shares[CONTENT].tolist() == pytest.approx([1])
 
 
+@pytest.mark.parametrize(
+    ("changes", "seen"), [({}, (6, 2)), ({"mixing": "window", "mixing_width": 3}, (3, 2)), ({"causal": False}, (6, 4))]
+)
+def test_parts_know_what_a_model_may_see(changes: dict, seen: tuple[int, int]):
+    """Keys that the second query of 6 in the encoder and of 4 in the decoder may attend to."""
+    model = small_model(**changes)
+    masks = score_parts(model, IDS).mask, score_parts(model, READ, "decoder").mask
+    assert (masks[0][1].sum(), masks[1][1].sum()) == seen
+
+
 def test_a_head_whose_scores_do_not_vary_has_no_shares():
     shares = ScoreParts("encoder", {CONTENT: np.ones((1, 3, 3))}, np.ones((3, 3), bool)).shares()
     assert shares[CONTENT].tolist() == [0]

@@ -91,7 +91,7 @@ def score_parts(model: Transformer, ids: Sequence[int], kind: Literal["encoder",
     if bias is not None:
         parts[BIAS] = bias.double()[None]
     arrays = {name: part[0].cpu().numpy() for name, part in parts.items()}
-    mask = np.tri(n, dtype=bool) if kind == "decoder" else np.ones((n, n), bool)
+    mask = attention.visible(n, n, causal=kind == "decoder" and model.config.causal).cpu().numpy()
     return ScoreParts(kind, {name: part for name, part in arrays.items() if name == CONTENT or part.any()}, mask)
 
 
