@@ -86,10 +86,10 @@ export default function ({ data, parentElement, setTriggerValue, setStateValue }
   // A run that began before the latest key press must not move the outline back.
   const late = state.timer || (state.sent && String(state.sent) !== String(view.selected) && performance.now() - state.when < 3000);
   if (!late) { state.at = view.selected; state.sent = null; }
-  state.at = [clamp(state.at[0], 0, view.layers.length - 1), clamp(state.at[1], 0, view.heads.length - 1)];
+  state.at &&= [clamp(state.at[0], 0, view.layers.length - 1), clamp(state.at[1], 0, view.heads.length - 1)];
   let place = state.place;
 
-  const title = ([layer, head]) => `layer ${view.layers[layer]}, head ${view.heads[head]}`;
+  const title = at => (at ? `layer ${view.layers[at[0]]}, head ${view.heads[at[1]]}` : 'none');
   const box = (node, layer, head, margin) => {
     node.style.left = place.x(head) - margin + 'px';
     node.style.top = place.y(layer) - margin + 'px';
@@ -97,10 +97,11 @@ export default function ({ data, parentElement, setTriggerValue, setStateValue }
     node.style.height = place.h + 2 * margin + 'px';
   };
   function outline() {
-    const [layer, head] = state.at;
-    box(selected, layer, head, place.gap / 2);
+    const [layer, head] = state.at ?? [];
+    selected.hidden = !state.at;
+    if (state.at) box(selected, layer, head, place.gap / 2);
     for (const span of labels.children) span.classList.toggle('current', span.dataset.at === 'L' + layer || span.dataset.at === 'H' + head);
-    grid.dataset.selected = `${layer},${head}`;
+    grid.dataset.selected = String(state.at ?? 'none');
     grid.setAttribute('aria-label', `${view.kind}: ${view.layers.length} layers with ${view.heads.length} heads each. `
       + `Selected: ${title(state.at)}. Arrow keys move and open, Enter opens.`);
   }
@@ -161,7 +162,7 @@ export default function ({ data, parentElement, setTriggerValue, setStateValue }
     if (at) select(at.layer, at.head, 0);
   };
   grid.onkeydown = event => {
-    const [layer, head] = state.at, lastLayer = view.layers.length - 1, lastHead = view.heads.length - 1;
+    const [layer, head] = state.at ?? [0, 0], lastLayer = view.layers.length - 1, lastHead = view.heads.length - 1;
     const target = {
       ArrowLeft: [layer, head - 1], ArrowRight: [layer, head + 1], ArrowUp: [layer - 1, head], ArrowDown: [layer + 1, head],
       Home: [layer, 0], End: [layer, lastHead], PageUp: [0, head], PageDown: [lastLayer, head],
@@ -171,7 +172,7 @@ export default function ({ data, parentElement, setTriggerValue, setStateValue }
     if (!target) return;
     event.preventDefault();
     const [l, h] = [clamp(target[0], 0, lastLayer), clamp(target[1], 0, lastHead)];
-    if (l !== layer || h !== head) select(l, h, 110);
+    if (!state.at || l !== layer || h !== head) select(l, h, 110);
   };
 
   const frame = grid.parentElement, parentWidth = () => frame.clientWidth;

@@ -31,11 +31,12 @@ _component = canvas_component("head_grid", _HTML)
 
 
 def head_grid(
-    attention: Attention, selected: tuple[int, int], on_open: Callable[[str, str], None], key: str = "head_grid"
+    attention: Attention, selected: tuple[int, int] | None, on_open: Callable[[str, str], None], key: str = "head_grid"
 ) -> None:
     """Draw every head. A click, Enter or an arrow key calls on_open(layer, head) before the page runs again.
 
-    `selected`, which is outlined, holds indices along the first two axes; on_open is given names.
+    `selected`, which is outlined, holds indices along the first two axes, or is None where no head is open; on_open is
+    given names.
     """
 
     def opened() -> None:
@@ -59,7 +60,7 @@ def column_width(columns: Sequence[int], place: int, key: str = "head_grid") -> 
     return (width - GAP * (len(columns) - 1)) * columns[place] // sum(columns)
 
 
-def payload(attention: Attention, selected: tuple[int, int]) -> bytes:
+def payload(attention: Attention, selected: tuple[int, int] | None) -> bytes:
     """What the browser gets; after the header one byte a pixel."""
     pixels, step = pool(attention.pattern, attention.mask, 32 if len(attention.heads) <= 12 else 24)
     header = {

@@ -47,7 +47,7 @@ def _grid(shown: Shown, number: int, width: int) -> None:
     if place is None:
         st.html(f"<style>.st-key-{absent} {{ opacity: .35; }}</style>")
     with st.container(key=absent, width=width):
-        head_grid(shown.attentions[number], place or (0, 0), lambda *head: open_head(name, *head), key=key)
+        head_grid(shown.attentions[number], place, lambda *head: open_head(name, *head), key=key)
 
 
 def opened_heads(shown: Shown) -> None:

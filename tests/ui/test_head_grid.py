@@ -11,7 +11,7 @@ from ui.canvas import BROKEN, FULL, MASKED
 from ui.head_grid import column_width, payload, pool
 
 
-def unpack(attention: Attention, selected: tuple[int, int] = (0, 0)) -> tuple[dict, np.ndarray]:
+def unpack(attention: Attention, selected: tuple[int, int] | None = (0, 0)) -> tuple[dict, np.ndarray]:
     data = payload(attention, selected)
     (length,) = struct.unpack_from("<I", data)
     header = json.loads(data[4 : 4 + length])
@@ -27,6 +27,10 @@ def test_the_browser_gets_queries_as_rows_and_keys_as_columns():
     assert header["selected"] == [0, 1]
     assert (header["layers"], header["heads"]) == (["0"], ["0", "1"])
     assert np.array_equal(pixels[0, 1], np.rint(np.array([[0.25, 0.75, 0], [0.5, 0.125, 0.375]]) * FULL))
+
+
+def test_where_no_head_is_open_none_is_selected():
+    assert unpack(asymmetric(), None)[0]["selected"] is None
 
 
 def test_masked_is_not_0():
