@@ -50,6 +50,8 @@ class Lines:
     """Rows of `attention`, None for all of them."""
     rows: tuple[int, ...]
     """Where each row of `attention` stands in the attention that was given."""
+    columns: tuple[int, ...]
+    """Where each column of it does."""
     note: str = ""
     """What was left out, in a sentence."""
 
@@ -61,22 +63,26 @@ def chosen_lines(attention: Attention, layer: int, heads: Sequence[int], queries
     ValueError, in one sentence, for more lines than can be told apart.
     """
     n_query, n_key = attention.mask.shape
-    shown, rows, note = attention, tuple(range(n_query)), ""
+    shown, rows, columns, note = attention, tuple(range(n_query)), tuple(range(n_key)), ""
     if max(n_query, n_key) > MOST_TOKENS:
         if not queries:
             raise ValueError(
                 f"Lines between {max(n_query, n_key)} tokens cannot be told apart: choose queries here, or see all "
                 "weights in the Map and the grid."
             )
-        shown, rows, note = _thinned(attention, layer, heads, sorted(queries))
-        queries = ()
+        shown, rows, columns = _thinned(attention, layer, heads, sorted(queries))
+        queries = range(len(rows))
+        note = (
+            f"Of {n_query} queries the {len(rows)} chosen are drawn, and of {n_key} keys the {len(columns)} that they "
+            "attend to most."
+        )
     count = n_lines(shown, layer, heads, queries)
     if count > MOST_LINES:
         raise ValueError(
             f"These are {count:,} lines, and {MOST_LINES:,} are the most that are drawn: choose fewer queries or heads "
             "here, or see all weights in the Map and the grid."
         )
-    return Lines(shown, layer, tuple(heads), tuple(queries) or None, rows, note)
+    return Lines(shown, layer, tuple(heads), tuple(queries) or None, rows, columns, note)
 
 
 def n_lines(attention: Attention, layer: int, heads: Sequence[int], queries: Sequence[int]) -> int:
@@ -88,7 +94,8 @@ def n_lines(attention: Attention, layer: int, heads: Sequence[int], queries: Seq
 
 def _thinned(
     attention: Attention, layer: int, heads: Sequence[int], queries: Sequence[int]
-) -> tuple[Attention, tuple[int, ...], str]:
+) -> tuple[Attention, tuple[int, ...], tuple[int, ...]]:
+    """The chosen rows and their strongest columns, and where both stand."""
     rows = list(queries)[:MOST_TOKENS]
     strongest = attention.pattern[layer][list(heads)][:, rows].max((0, 1))
     columns = np.sort(np.argsort(-strongest, kind="stable")[:MOST_TOKENS])
@@ -105,11 +112,7 @@ def _thinned(
         keys=attention.keys.select(keep_column.tolist()),
         read=None if attention.read is None else attention.read.select(keep_row.tolist()),
     )
-    note = (
-        f"Of {len(attention.queries)} queries the {len(rows)} chosen are drawn, and of {len(attention.keys)} keys the "
-        f"{len(columns)} that they attend to most."
-    )
-    return thin, tuple(rows), note
+    return thin, tuple(rows), tuple(columns.tolist())
 
 
 def lines_picture(lines: Lines, about: About, on_toggle: Callable[[int], None], key: str = "lines_picture") -> None:

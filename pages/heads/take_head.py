@@ -9,6 +9,7 @@ import numpy as np
 import streamlit as st
 
 from pages.heads.view import View
+from transformer.analysis.filters import Filters
 from transformer.export.about import About
 from transformer.export.as_code import as_code
 from transformer.export.head_files import head_arrays, head_code, head_facts
@@ -48,7 +49,7 @@ def take_parts(request: Request, view: View, parts: "HeadParts", shown: HeadView
     if not take.open:
         return
     with take:
-        about = _about(request, view)
+        about = _about(request, Filters(), view.untrained)  # the head as the model computes it
         origin = Origin(about, head_facts(parts, about), request.model, view.untrained)
         pictures = {"picture": lambda about, _: shown.draw(about)}
         name = f"{request.model}-{parts.kind}-L{parts.layer}-H{parts.head}-{shown.name}"
@@ -60,12 +61,13 @@ def take_parts(request: Request, view: View, parts: "HeadParts", shown: HeadView
 
 
 def take_lines(request: Request, view: View, lines: Lines) -> None:
-    """The picture of lines as it stands there, its weights, and the Python that draws the same."""
+    """The picture of lines as it stands there, its weights, and the Python that gives them."""
     take = st.popover("Take this view", width="content", key="take_view", on_change="rerun")
     if not take.open:
         return
     with take:
-        about, names = _about(request, view), tuple(lines.attention.heads[head] for head in lines.heads)
+        about = _about(request, view.filters, view.untrained)
+        names = tuple(lines.attention.heads[head] for head in lines.heads)
         layer = lines.attention.layers[lines.layer]
         origin = Origin(about, about.facts(lines.attention, (layer,), names), request.model, view.untrained)
         pictures = {
@@ -76,10 +78,9 @@ def take_lines(request: Request, view: View, lines: Lines) -> None:
         tables = {"weights": partial(line_rows, lines)}
         _take(request, view, origin, pictures, tables, partial(line_arrays, lines), name)
         st.markdown("**As code**: the same weights from Python")
-        opened = lines.layer, lines.heads[0]
         code = as_code(
             request.model, request.sentence, request.target, view.kind, view.filters,
-            untrained=view.untrained, opened=opened,
+            untrained=view.untrained, opened=(lines.layer, *lines.heads),
         )  # fmt: skip
         st.code(code, language="python", wrap_lines=True)
 
@@ -94,6 +95,7 @@ def line_rows(lines: Lines) -> Rows:
             "head": attention.heads[head],
             "query_position": lines.rows[query],
             "query": attention.queries.labels[query],
+            "key_position": lines.columns[key],
             "key": attention.keys.labels[key],
             "weight": float(attention.pattern[lines.layer, head, query, key]),
         }
@@ -104,14 +106,16 @@ def line_rows(lines: Lines) -> Rows:
 
 
 def line_arrays(lines: Lines) -> Arrays:
-    """The chosen heads' weights (head, query, key), and the labels of both sides."""
+    """The chosen heads' weights (head, query, key), and both sides' labels and positions."""
     attention = lines.attention
     queries = list(range(len(attention.queries)) if lines.queries is None else lines.queries)
     return {
         "pattern": attention.pattern[lines.layer, list(lines.heads)][:, queries],
         "mask": attention.mask[queries],
         "queries": [attention.queries.labels[query] for query in queries],
+        "query_positions": np.array(lines.rows)[queries],
         "keys": attention.keys.labels,
+        "key_positions": np.array(lines.columns),
     }
 
 
@@ -128,6 +132,6 @@ def _take(
     take_views(Taken(whole, "One head of one sentence", pictures, tables, arrays), origin, name, "view")
 
 
-def _about(request: Request, view: View) -> About:
+def _about(request: Request, filters: Filters, untrained: bool) -> About:
     with st.spinner("Preparing …"):
-        return view_about(request, view.filters, view.untrained)
+        return view_about(request, filters, untrained)

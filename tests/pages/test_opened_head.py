@@ -19,6 +19,7 @@ from tests.analysis.hand_made import asymmetric
 from tests.pages.five import make_five
 from tests.ui.samples import tokens
 from transformer import load_checkpoint
+from transformer.analysis.filters import Filters
 from transformer.export.equation import Cell
 from transformer.weights import named_weights, save_weights
 from ui.lines import Lines
@@ -331,21 +332,38 @@ def test_the_picture_of_lines_can_be_taken(open_app):
     app.session_state.take_view = True
     app.run()
     assert_plain(app)
-    assert any("view.pattern[0, 1]" in code.value for code in app.code)
+    assert any("view.pattern[0, [1, 2]]" in code.value for code in app.code)
     assert downloads(app) == ["SVG", "CSV", "JSON", "NPZ", "HTML"]
+
+
+@pytest.mark.parametrize(("view", "acts"), [("Lines", True), ("Neurons", False), ("Equation", False)])
+def test_files_of_a_head_as_it_is_computed_name_no_filter(open_app, view, acts):
+    app = opened(open_app, view, threshold="0.3")
+    app.session_state.take_view = True
+    app.run()
+    assert_plain(app)
+    picture = next(proto.bytes for proto in components(app) if b".png" in proto.bytes)
+    assert (str(Filters(threshold=0.3)).encode() in picture) == acts
 
 
 @pytest.mark.parametrize("queries", [None, (1,)])
 def test_weights_of_lines_are_those_of_their_heads_and_queries(queries):
     attention = asymmetric()
-    drawn = Lines(attention, 1, (2, 0), queries, (4, 5, 6))
+    drawn = Lines(attention, 1, (2, 0), queries, (4, 5, 6), (7, 8, 9, 10))
     rows, arrays = line_rows(drawn), line_arrays(drawn)
     chosen = list(queries or range(3))
     assert arrays["pattern"].shape == (2, len(chosen), 4)
+    assert arrays["query_positions"].tolist() == [4 + query for query in chosen]
+    assert arrays["key_positions"].tolist() == [7, 8, 9, 10]
     assert arrays["pattern"][0, -1, 0] == attention.pattern[1, 2, chosen[-1], 0]
     assert len(rows) == 2 * attention.mask[chosen].sum()
-    first = {"layer": "1", "head": "2", "query_position": 4 + chosen[0], "query": f"q{chosen[0]}", "key": "k0"}
-    assert rows[0] == {**first, "weight": pytest.approx(attention.pattern[1, 2, chosen[0], 0])}
+    first = {"layer": "1", "head": "2", "query_position": 4 + chosen[0], "query": f"q{chosen[0]}"}
+    assert rows[0] == {
+        **first,
+        "key_position": 7,
+        "key": "k0",
+        "weight": pytest.approx(attention.pattern[1, 2, chosen[0], 0]),
+    }
 
 
 @pytest.fixture(scope="module")

@@ -58,7 +58,8 @@ def test_more_tokens_than_an_eye_follows_need_a_choice_of_queries():
     lines = chosen_lines(long, 0, [0, 1], [40, 3])
     assert lines.attention.queries.labels == ("q3", "q40")
     assert lines.rows == (3, 40)
-    assert lines.queries is None
+    assert lines.queries == (0, 1), "both are chosen, and a click on one lets it go"
+    assert [f"k{at}" for at in lines.columns] == list(lines.attention.keys.labels)
     assert len(lines.attention.keys) <= MOST_TOKENS
     assert "the 2 chosen are drawn" in lines.note
     for (head, query, key), opacity in drawn(lines).items():

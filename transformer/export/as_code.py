@@ -1,5 +1,7 @@
 """The Python that reproduces the numbers of a view: three lines after their imports."""
 
+from collections.abc import Sequence
+
 from transformer.analysis.attention import Kind
 from transformer.analysis.filters import Filters
 
@@ -12,12 +14,12 @@ def as_code(
     filters: Filters | None = None,
     *,
     untrained: bool = False,
-    opened: tuple[int, int] | None = None,
+    opened: Sequence[int] = (0, 0),
     second: str | None = None,
 ) -> str:
-    """Python whose `view` is the attention of this view, and whose last line is the opened head, by its indices.
+    """Python whose `view` is the attention of this view, and whose last line is the opened head.
 
-    second: another sentence, whose target the model writes; `second` is then the same view of it.
+    opened: its indices, layer and head; or of a layer and several heads. second: another sentence, whose target the model writes; `second` is then the same view of it.
     """
     filters = filters or Filters()
     imports = ["from transformer import load_checkpoint"]
@@ -40,6 +42,7 @@ def as_code(
             norms = f", value_norms({checkpoint}, trace.source, trace.decoder.keys)"
             viewed = f'{filters!r}.apply(trace, "{kind}"{norms if filters.weighting == "norm" else ""})'
         lines.append(f"{name} = {viewed}")
-    layer, head = opened or (0, 0)
-    shown = f"view.pattern[{layer}, {head}]" + ("" if second is None else f", second.pattern[{layer}, {head}]")
-    return "\n".join([*imports, "", *lines, f"{shown}  # (query, key)"])
+    layer, *heads = opened
+    at, axes = (heads[0], "(query, key)") if len(heads) == 1 else (heads, "(head, query, key)")
+    shown = f"view.pattern[{layer}, {at}]" + ("" if second is None else f", second.pattern[{layer}, {at}]")
+    return "\n".join([*imports, "", *lines, f"{shown}  # {axes}"])
