@@ -1,5 +1,6 @@
 """Measures, against small patterns worked out by hand, and laws that hold for every pattern."""
 
+from dataclasses import replace
 from math import log
 
 import numpy as np
@@ -10,7 +11,7 @@ from hypothesis.extra.numpy import arrays
 from numpy.testing import assert_allclose
 
 from transformer.analysis.attention import Attention, Tokens
-from transformer.analysis.measures import MEASURES, divergence, near_uniform
+from transformer.analysis.measures import MEASURES, NEAR_UNIFORM
 
 SHARES = (
     "relative entropy", "largest weight", "previous token", "same token", "next token", "first token",
@@ -98,6 +99,14 @@ def test_shares_by_hand(encoder, decoder):
     assert np.isnan(measured("punctuation", decoder))
 
 
+def test_a_share_of_all_that_a_query_may_see_says_nothing():
+    """The first query sees two marks and nothing else."""
+    dots = attention("cross", [[[[0.5, 0.5, 0], [0.2, 0.2, 0.6]]]], "q r", ". . a")
+    masked = replace(dots, mask=np.array([[True, True, False], [True, True, True]]))
+    assert measured("punctuation", masked) == pytest.approx(0.4)
+    assert np.isnan(measured("punctuation", attention("cross", [[[[0.5, 0.5]]]], "q", ". !")))
+
+
 def test_punctuation_is_a_word_of_its_own():
     """The hyphen of `x-y` and the later bytes of a character, which read ·, are none."""
     pieces, labels = ("▁x", "-", "y", ".", "<0xC3>", "<0xB6>"), ("x", "-", "y", ".", "ö", "·")
@@ -126,19 +135,11 @@ def test_a_query_has_no_place_among_the_keys_of_another_sentence(cross):
         assert np.isnan(MEASURES[name](cross)).all(), name
 
 
-def test_divergence_by_hand():
-    """Heads 0 and 1 share no key; head 2 is the mean of both, so that half of its weight is shared with each."""
-    heads = [[[1, 0]], [[0, 1]], [[0.5, 0.5]]]
-    result = divergence(attention("cross", [heads], "q", "a b"))[0, :, 0, :]
-    half = (-0.75 * log(0.75) - 0.25 * log(0.25)) - log(2) / 2
-    assert_allclose(result, [[0, log(2), half], [log(2), 0, half], [half, half, 0]], atol=1e-12)
-
-
 def test_near_uniform_needs_nearly_equal_weights():
     heads = [[[0.25, 0.25, 0.25, 0.25]], [[0.3, 0.3, 0.2, 0.2]], [[0.7, 0.1, 0.1, 0.1]]]
-    assert near_uniform(attention("cross", [heads], "q", "a b c d")).tolist() == [[True, True, False]]
-    alone = attention("cross", [[[[1.0]]]], "q", "a")
-    assert not near_uniform(alone).any(), "a query with one key has no choice"
+    found = MEASURES["relative entropy"](attention("cross", [heads], "q", "a b c d"))
+    assert (found >= NEAR_UNIFORM).tolist() == [[True, True, False]]
+    assert np.isnan(measured("relative entropy", attention("cross", [[[[1.0]]]], "q", "a"))), "one key is no choice"
 
 
 def test_every_measure_says_what_it_means():
@@ -196,7 +197,6 @@ def test_measures_follow_their_heads(attention, random):
     )
     for name, measure in MEASURES.items():
         assert_allclose(measure(shuffled), measure(attention)[:, order], err_msg=name)
-    assert_allclose(divergence(shuffled), divergence(attention)[:, order][..., order], atol=1e-12)
 
 
 @given(attentions(), st.randoms())
@@ -208,7 +208,6 @@ def test_the_order_of_keys_is_nothing_to_entropy(shown, random):
     )
     for name in ("entropy", "relative entropy", "largest weight", "end of sentence", "punctuation"):
         assert_allclose(MEASURES[name](shuffled), MEASURES[name](shown), atol=1e-9, err_msg=name)
-    assert_allclose(divergence(shuffled), divergence(shown), atol=1e-12)
 
 
 @given(attentions())
@@ -222,12 +221,3 @@ def test_keys_turned_round_exchange_the_diagonals(shown):
         shown.keys._take(range(len(shown.keys))[::-1]),
     )
     assert_allclose(MEASURES["diagonal"](turned), MEASURES["anti-diagonal"](shown), atol=1e-6)
-
-
-@given(attentions())
-def test_divergence_is_symmetric_and_bounded(attention):
-    n_layers, n_heads = attention.pattern.shape[:2]
-    square = divergence(attention).reshape(n_layers * n_heads, -1)
-    assert_allclose(square, square.T)
-    assert_allclose(square.diagonal(), 0, atol=1e-12)
-    assert ((square >= 0) & (square <= log(2))).all()

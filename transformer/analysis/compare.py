@@ -7,6 +7,7 @@ import numpy as np
 from jaxtyping import Float64
 
 from transformer.analysis.attention import Attention
+from transformer.analysis.measures import distributions, entropies
 
 LN_2 = float(np.log(2))
 
@@ -42,18 +43,19 @@ def aligned(attentions: Sequence[Attention]) -> Aligned:
 def divergences(one: Attention, other: Attention) -> Float64[np.ndarray, "layer head other_layer other_head"]:
     """Jensen–Shannon divergence of every head of one model from every head of another, in nats, mean over queries.
 
-    0 where two heads attend alike, ln 2 where no query of theirs shares a key; symmetric. A query that one of the two
-    lets attend to nothing counts in none. Raises ValueError where queries and keys are not as many.
+    H(½p + ½q) − ½H(p) − ½H(q) of two rows p and q (Lin 1991): 0 where two heads attend alike, ln 2 where no query of
+    theirs shares a key; symmetric. A query that one of the two lets attend to nothing counts in none. Raises ValueError
+    where queries and keys are not as many.
     """
     if one.pattern.shape[2:] != other.pattern.shape[2:]:
         shapes = " and ".join(f"{a.pattern.shape[2]} × {a.pattern.shape[3]}" for a in (one, other))
         raise ValueError(f"Patterns of {shapes} queries and keys do not compare cell by cell.")
-    rows, other_rows = _rows(one), _rows(other)
-    entropies, other_entropies = _entropies(rows), _entropies(other_rows)
+    rows, other_rows = (distributions(each).reshape(-1, *each.pattern.shape[2:]) for each in (one, other))
+    own, others = entropies(rows), entropies(other_rows)
     seen, other_seen = np.asarray(rows.any(-1)), np.asarray(other_rows.any(-1))
     result = np.empty((len(rows), len(other_rows)))
     for head, row in enumerate(rows):
-        between = _entropies((other_rows + row) / 2) - (other_entropies + entropies[head]) / 2
+        between = entropies((other_rows + row) / 2) - (others + own[head]) / 2
         both = other_seen & seen[head]
         count = both.sum(-1)
         total = (between * both).sum(-1)
@@ -73,7 +75,7 @@ def by_index(all_pairs: Float64[np.ndarray, "layer head other_layer other_head"]
 
 @dataclass(frozen=True)
 class Match:
-    """Two heads, each as (layer, head), and how differently they attend, in nats."""
+    """Two heads, each as (layer, head), and how differently they attend, in nats; NaN where it is not known."""
 
     one: tuple[int, int]
     other: tuple[int, int]
@@ -84,13 +86,13 @@ def best_matches(all_pairs: Float64[np.ndarray, "layer head other_layer other_he
     """Every head of the smaller model with a head of its own in the other, so that divergences sum to the least.
 
     Heads have no order in common between models that were trained apart, and a layer's work may lie in another. Found
-    exactly (Kuhn 1955). In the order of the first model's heads.
+    exactly (Kuhn 1955); a divergence that is no number counts as ln 2. In the order of the first model's heads.
     """
     n_layers, n_heads, other_layers, other_heads = all_pairs.shape
-    cost = np.nan_to_num(all_pairs.reshape(n_layers * n_heads, other_layers * other_heads), nan=LN_2)
+    pairs = all_pairs.reshape(n_layers * n_heads, other_layers * other_heads)
     return [
-        Match(divmod(row, n_heads), divmod(column, other_heads), float(cost[row, column]))
-        for row, column in assignment(cost)
+        Match(divmod(row, n_heads), divmod(column, other_heads), float(pairs[row, column]))
+        for row, column in assignment(np.nan_to_num(pairs, nan=LN_2))
     ]
 
 
@@ -185,15 +187,3 @@ def assignment(cost: Float64[np.ndarray, "row column"]) -> list[tuple[int, int]]
 
 def _same_tokens(one: Attention, other: Attention) -> bool:
     return (one.queries.labels, one.keys.labels) == (other.queries.labels, other.keys.labels)
-
-
-def _rows(attention: Attention) -> Float64[np.ndarray, "any_head query key"]:
-    """All heads' rows as distributions: each divided by its sum; rows of 0 stay."""
-    weights = attention.pattern.astype(np.float64)
-    weights = weights.reshape(-1, *weights.shape[2:])
-    total = weights.sum(-1, keepdims=True)
-    return np.divide(weights, total, out=np.zeros_like(weights), where=total != 0)
-
-
-def _entropies(rows: np.ndarray) -> np.ndarray:
-    return -(rows * np.log(np.where(rows == 0, 1, rows))).sum(-1)

@@ -129,5 +129,5 @@ def principal_components(table: Float[np.ndarray, "position d_model"], n: int = 
 
 
 def quarter_turns(n_positions: int, d_model: int, base: float = BASE) -> int:
-    """How many pairs turn by less than a quarter from the first of n positions to the last: they hardly tell them apart."""
+    """How many pairs turn by less than a quarter from the first of n positions to the last: too little to tell much."""
     return int((frequencies(d_model, base) * (n_positions - 1) < np.pi / 2).sum())

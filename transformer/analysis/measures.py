@@ -1,17 +1,18 @@
 """Measures: a number for each head on one trace. Each takes an Attention and returns an array (layer, head).
 
 Queries count alike; a query that may attend to nothing, or whose row is all 0, counts in none. Measures of shape
-(entropy, distance, divergence) take each row as a distribution, divided by its sum where it is not 1 (special tokens
-hidden, the maximum over heads); shares take weights as they stand. A measure that a trace has no answer to is NaN:
-a share of punctuation where there is none, or a neighbour's share in cross-attention, where a query has no place among
-the keys. In the decoder a query's place is that of the token it reads, the last one before the token it writes.
+(entropy, distance) take each row as a distribution, divided by its sum where it is not 1 (special tokens hidden, the
+maximum over heads); shares take weights as they stand. A measure that a trace has no answer to is NaN: a share of
+punctuation where there is none, or a neighbour's share in cross-attention, where a query has no place among the keys.
+In the decoder a query's place is that of the token it reads, the last one before the token it writes; merged to words,
+that is the word itself where it has several pieces, and else the word before.
 """
 
 import unicodedata
 from collections.abc import Callable, Mapping
 
 import numpy as np
-from jaxtyping import Bool, Float64
+from jaxtyping import Float64
 
 from transformer.analysis.attention import Attention
 from transformer.text.tokenizer import EOS, SPECIAL_PIECES
@@ -19,36 +20,37 @@ from transformer.text.tokenizer import EOS, SPECIAL_PIECES
 Measure = Callable[[Attention], Float64[np.ndarray, "layer head"]]
 
 NEAR_UNIFORM = 0.95
-"""Relative entropy from which a head is called near uniform; most heads of an untrained model are above it."""
+"""Relative entropy from which a head hardly chooses among its keys; most heads of an untrained model are above it."""
 
 
 def entropy(attention: Attention) -> Float64[np.ndarray, "layer head"]:
     """How widely a query spreads its attention: −Σ p ln p, mean over queries, in nats. 0 (one key) to ln n (n keys)."""
-    return _mean(_entropies(_rows(attention)), attention)
+    return _mean(entropies(distributions(attention)), attention)
 
 
 def relative_entropy(attention: Attention) -> Float64[np.ndarray, "layer head"]:
     """Entropy over ln of the number of keys that a query may attend to, mean over queries that may choose: 0 to 1."""
     allowed = attention.mask.sum(1)
     choosing = allowed > 1
-    share = _entropies(_rows(attention)) / np.log(np.where(choosing, allowed, 2))
+    share = entropies(distributions(attention)) / np.log(np.where(choosing, allowed, 2))
     return _mean(share, attention, choosing)
 
 
 def max_weight(attention: Attention) -> Float64[np.ndarray, "layer head"]:
-    """The largest weight of a query, mean over queries: 1/n to 1. Voita et al. (2019) call it a head's confidence."""
+    """The largest weight of a query, mean over queries: 1/n to 1. Voita et al. (2019), who leave </s> out, call it a
+    head's confidence."""
     weights = attention.pattern.astype(np.float64)
     return _mean(weights.max(-1, initial=0), attention)
 
 
 def distance(attention: Attention) -> Float64[np.ndarray, "layer head"]:
     """Mean position of the keys less that of the query, in tokens: negative looks back. NaN for cross-attention."""
-    return _mean((_rows(attention) * _offsets(attention)).sum(-1), attention)
+    return _mean((distributions(attention) * _offsets(attention)).sum(-1), attention)
 
 
 def absolute_distance(attention: Attention) -> Float64[np.ndarray, "layer head"]:
     """How far away a query attends in either direction, mean |key − query| in tokens. NaN for cross-attention."""
-    return _mean((_rows(attention) * abs(_offsets(attention))).sum(-1), attention)
+    return _mean((distributions(attention) * abs(_offsets(attention))).sum(-1), attention)
 
 
 def previous_token(attention: Attention) -> Float64[np.ndarray, "layer head"]:
@@ -118,49 +120,25 @@ MEASURES: Mapping[str, Measure] = {
     "diagonal": diagonal,
     "anti-diagonal": anti_diagonal,
 }
-"""Every measure under the name that pages show; its docstring says what it means, its unit and its range."""
+"""Every measure under its name; its docstring says what it means, its unit and its range."""
 
 
-def near_uniform(attention: Attention) -> Bool[np.ndarray, "layer head"]:
-    """True for heads that hardly choose among the keys: relative entropy of at least NEAR_UNIFORM."""
-    return relative_entropy(attention) >= NEAR_UNIFORM
-
-
-def divergence(attention: Attention) -> Float64[np.ndarray, "layer head layer head"]:
-    """How differently two heads attend: Jensen–Shannon divergence of their rows, mean over queries, in nats.
-
-    0 where they agree to ln 2 where no query of theirs shares a key; symmetric. Clark et al. (2019) group heads by it.
-    """
-    n_layers, n_heads = attention.pattern.shape[:2]
-    rows = _rows(attention).reshape(n_layers * n_heads, *attention.mask.shape)
-    entropies = _entropies(rows)
-    result = np.zeros((len(rows), len(rows)))
-    for head, row in enumerate(rows):
-        between = _entropies((rows[head:] + row) / 2) - (entropies[head:] + entropies[head]) / 2
-        seen = (row.sum(-1) > 0) & (rows[head:].sum(-1) > 0)
-        result[head:, head] = result[head, head:] = _mean_where(between, seen)
-    return np.clip(result, 0, np.log(2)).reshape(n_layers, n_heads, n_layers, n_heads)
-
-
-def _rows(attention: Attention) -> np.ndarray:
+def distributions(attention: Attention) -> Float64[np.ndarray, "layer head query key"]:
     """Patterns in float64, each row divided by its sum; rows of 0 stay."""
     weights = attention.pattern.astype(np.float64)
     total = weights.sum(-1, keepdims=True)
     return np.divide(weights, total, out=np.zeros_like(weights), where=total != 0)
 
 
-def _entropies(rows: np.ndarray) -> np.ndarray:
-    """−Σ p ln p of each row, with 0 ln 0 = 0; NaN stays NaN."""
+def entropies(rows: Float64[np.ndarray, "*rows key"]) -> Float64[np.ndarray, "*rows"]:
+    """−Σ p ln p of each row in nats, with 0 ln 0 = 0; NaN stays NaN."""
     return -(rows * np.log(np.where(rows == 0, 1, rows))).sum(-1)
 
 
 def _mean(values: np.ndarray, attention: Attention, queries: np.ndarray | None = None) -> np.ndarray:
     """The mean over queries that attend to anything, and are among `queries`, of values (layer, head, query)."""
     seen = (attention.pattern != 0).any(-1)
-    return _mean_where(values, seen if queries is None else seen & queries)
-
-
-def _mean_where(values: np.ndarray, where: np.ndarray) -> np.ndarray:
+    where = seen if queries is None else seen & queries
     total, count = np.where(where, values, 0).sum(-1), where.sum(-1)
     return np.divide(total, count, out=np.full(total.shape, np.nan), where=count > 0)
 
@@ -184,8 +162,8 @@ def _neighbour(attention: Attention, offset: int) -> np.ndarray:
 
 def _share(attention: Attention, keys: np.ndarray) -> np.ndarray:
     """Weight on some keys, over the queries that may attend to one of them and to one of the others."""
-    choosing = attention.mask[:, keys].any(1) & (attention.mask.sum(1) > 1)
-    return _mean(attention.pattern[..., keys].astype(np.float64).sum(-1), attention, choosing)
+    one, other = (np.asarray(attention.mask[:, some].any(1)) for some in (keys, ~keys))
+    return _mean(attention.pattern[..., keys].astype(np.float64).sum(-1), attention, one & other)
 
 
 def _line(attention: Attention, reverse: bool) -> np.ndarray:
