@@ -1,9 +1,8 @@
 """A folder on disk ↔ a Checkpoint: a model, its tokenizer, and what is known of both."""
 
-import copy
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -12,7 +11,7 @@ import torch
 
 from transformer import __version__
 from transformer.config import ModelConfig, TrainConfig
-from transformer.folders import CheckpointError, find_checkpoint, replacing
+from transformer.folders import CheckpointError, find_checkpoint, reason, replacing
 from transformer.model import Hook, Transformer
 from transformer.text.tokenizer import Tokenizer
 from transformer.weights import load_weights
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
     from transformer.text.corpora import Corpus
 
 FORMAT = 1
+EVALUATION_FILE = "evaluation.json"
 
 
 @dataclass(frozen=True)
@@ -40,6 +40,10 @@ class CheckpointConfig:
     """Of the code that trained it."""
 
 
+_KINDS = {"weights": str, "step": int, "version": str}
+"""What config.json may leave out, and what it must be."""
+
+
 @dataclass(frozen=True)
 class Checkpoint:
     """A model with its tokenizer. Safe to share between threads: hooks are arguments of a pass, never attached."""
@@ -52,9 +56,9 @@ class Checkpoint:
 
     @cached_property
     def evaluation(self) -> dict[str, Any]:
-        """Scores with their signatures, from evaluation.json; empty where the model was not evaluated."""
-        path = self.folder / "evaluation.json"
-        return json.loads(path.read_text("utf-8")) if path.exists() else {}
+        """Scores with their signatures, from evaluation.json; empty where the model was not evaluated, as no twin at
+        step 0 is. Raises CheckpointError when the file is broken."""
+        return {} if self.config.weights == "untrained" else read_evaluation(self.folder)
 
     def trace(self, sentence: str, target: str | None = None, interventions: Sequence[Hook] = ()) -> "Trace":
         """Every head's attention while the model reads `sentence` and writes `target`, by default its own translation.
@@ -82,10 +86,7 @@ class Checkpoint:
         finally:
             torch.set_rng_state(random)
         config = CheckpointConfig(self.config.model, self.config.train, self.config.corpus, weights="untrained")
-        twin = copy.copy(self)
-        for field, value in {"config": config, "model": model, "name": f"{self.name} (untrained)"}.items():
-            object.__setattr__(twin, field, value)
-        return twin
+        return replace(self, config=config, model=model, name=f"{self.name} (untrained)")
 
 
 def load_checkpoint(name_or_folder: str | Path) -> Checkpoint:
@@ -114,17 +115,21 @@ def read_config(folder: Path) -> CheckpointConfig:
     try:
         content = json.loads(path.read_text("utf-8"))
     except (OSError, ValueError) as error:
-        raise CheckpointError(f"{path} cannot be read: {error}.") from error
+        raise CheckpointError(f"{path} cannot be read: {reason(error)}.") from error
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         found = content.get("format") if isinstance(content, dict) else None
         raise CheckpointError(f"{path} has format {found!r}; this version of Roundtable reads format {FORMAT}.")
-    known = {field.name for field in fields(CheckpointConfig)}
     try:
+        if not isinstance(content["corpus"], dict) or not isinstance(content["corpus"].get("name"), str):
+            raise ValueError("its corpus has no name")
+        rest = {name: content[name] for name in _KINDS if name in content}
+        for name, value in rest.items():
+            if not isinstance(value, _KINDS[name]):
+                raise ValueError(f"its {name} is {value!r}")
         model, train = ModelConfig(**content["model"]), TrainConfig(**content["train"])
-        rest = {key: value for key, value in content.items() if key in known - {"model", "train"}}
-        return CheckpointConfig(model=model, train=train, **rest)
+        return CheckpointConfig(model, train, content["corpus"], **rest)
     except (KeyError, TypeError, ValueError) as error:
-        raise CheckpointError(f"{path} does not describe a checkpoint: {error}") from error
+        raise CheckpointError(f"{path} does not describe a checkpoint: {reason(error)}.") from error
 
 
 def write_config(folder: Path, config: CheckpointConfig) -> None:
@@ -132,6 +137,20 @@ def write_config(folder: Path, config: CheckpointConfig) -> None:
     content = {"format": FORMAT, **asdict(config), "model": asdict(config.model.resolved())}
     with replacing(folder / "config.json") as temporary:
         temporary.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", "utf-8")
+
+
+def read_evaluation(folder: Path) -> dict[str, Any]:
+    """What evaluation.json in the folder says, {} where there is none. Raises CheckpointError when it is broken."""
+    path = folder / EVALUATION_FILE
+    try:
+        content = json.loads(path.read_text("utf-8"))
+        if not isinstance(content, dict):
+            raise ValueError("it holds no names")
+        return content
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError) as error:
+        raise CheckpointError(f"{path} is not an evaluation: {reason(error)}.") from error
 
 
 def describe_corpus(corpus: "Corpus") -> dict[str, Any]:

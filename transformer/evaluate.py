@@ -4,24 +4,22 @@ import json
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 
+from transformer.checkpoint import EVALUATION_FILE, Checkpoint, read_evaluation
 from transformer.folders import replacing
 from transformer.model import Transformer
 from transformer.text.batches import Batches
 from transformer.text.tokenizer import Tokenizer
 from transformer.training.loss import batch_loss
 
-if TYPE_CHECKING:
-    from transformer.checkpoint import Checkpoint
-
 _BATCH_TOKENS = 4096
 
 
 def evaluate(
-    checkpoint: "Checkpoint", pairs: Sequence[tuple[str, str]], beam: int = 4, alpha: float = 0.6
+    checkpoint: Checkpoint, pairs: Sequence[tuple[str, str]], beam: int = 4, alpha: float = 0.6
 ) -> dict[str, Any]:
     """Scores of a checkpoint on (source, reference) pairs, as they stand in evaluation.json."""
     started = time.perf_counter()
@@ -81,10 +79,12 @@ def translation_scores(translations: Sequence[str], references: Sequence[str]) -
 
 
 def save_evaluation(folder: Path, name: str, result: dict[str, Any]) -> None:
-    """Keep a result under its name in the checkpoint's evaluation.json, beside those of other names."""
-    path = folder / "evaluation.json"
-    kept = json.loads(path.read_text("utf-8")) if path.exists() else {}
-    with replacing(path) as temporary:
+    """Keep a result under its name in the checkpoint's evaluation.json, beside those of other names.
+
+    Raises CheckpointError when the file that is there cannot be read: it is not written over.
+    """
+    kept = read_evaluation(folder)
+    with replacing(folder / EVALUATION_FILE) as temporary:
         temporary.write_text(json.dumps({**kept, name: result}, indent=2, ensure_ascii=False) + "\n", "utf-8")
 
 

@@ -66,6 +66,15 @@ def find_checkpoint(name_or_folder: str | Path) -> Path:
     raise CheckpointError(f"There is no checkpoint {text!r}; those that can be used: {known}.")
 
 
+def reason(error: BaseException) -> str:
+    """What an error says, as the end of a sentence: one line, without its full stop."""
+    if isinstance(error, KeyError):
+        return f"it has no {error}"
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror
+    return (str(error) or type(error).__name__).splitlines()[0].rstrip(".")
+
+
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
     """A temporary path beside `path` to write to; on success it replaces `path` in one step, durably."""

@@ -8,7 +8,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor, nn
 
-from transformer.folders import CheckpointError, replacing
+from transformer.folders import CheckpointError, reason, replacing
 
 
 def save_weights(weights: dict[str, Tensor], path: Path, dtype: torch.dtype | None = None) -> None:
@@ -29,7 +29,7 @@ def read_weights(path: Path) -> dict[str, Tensor]:
         with safe_open(path, framework="pt") as file:
             return {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
     except (OSError, SafetensorError) as error:
-        raise CheckpointError(f"{path} cannot be read as weights: {error}.") from error
+        raise CheckpointError(f"{path} cannot be read as weights: {reason(error)}.") from error
 
 
 def load_weights(model: nn.Module, path: Path) -> None:

@@ -14,7 +14,7 @@ import numpy as np
 
 from transformer.analysis.attention import Attention, Tokens
 from transformer.analysis.trace import KINDS, Trace, Translation
-from transformer.folders import replacing
+from transformer.folders import reason, replacing
 
 PROBES_FILE = "probes.npz"
 FORMAT = 1
@@ -97,7 +97,7 @@ def load_probes(folder: Path) -> list[Probe]:
     except FileNotFoundError:
         return []
     except Exception as error:  # a broken zip file raises errors of many kinds
-        raise ValueError(f"{path} is not a file of probes: {error}.") from error
+        raise ValueError(f"{path} is not a file of probes: {reason(error)}.") from error
 
 
 def until(probes: Iterable[Probe], step: int) -> list[Probe]:
