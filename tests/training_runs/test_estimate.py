@@ -103,9 +103,16 @@ def test_hidden_gpus_are_not_there(monkeypatch):
     assert [found.title for found in devices() if found.kind == "cuda"] == ["Tesla T4"]
 
 
-def test_no_gpu_may_be_shown(monkeypatch):
-    machine(monkeypatch, TWO, shown="")
+@pytest.mark.parametrize("shown", ["", "-1", "-1,0", "2", "2,0"])
+def test_no_gpu_may_be_shown(monkeypatch, shown):
+    """CUDA reads the list up to the first number that no GPU has."""
+    machine(monkeypatch, TWO, shown=shown)
     assert find_device("auto").name == "cpu"
+
+
+def test_gpus_are_shown_in_their_order_up_to_a_number_that_none_has(monkeypatch):
+    machine(monkeypatch, TWO, shown="1,0,-1,1")
+    assert [found.title for found in devices() if found.kind == "cuda"] == ["Tesla T4", "NVIDIA H200"]
 
 
 def test_a_torch_without_cuda_uses_no_gpu(monkeypatch):

@@ -5,6 +5,7 @@ import platform
 import re
 import shutil
 import subprocess
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
@@ -81,10 +82,18 @@ def _cuda() -> tuple[Device, ...]:
     sizes = [(title.strip(), int(size)) for title, _, size in rows if size.strip().isdecimal()]
     shown = os.environ.get("CUDA_VISIBLE_DEVICES")
     if shown is not None:
-        # An entry may also be the name of a GPU or of a part of one: its size is not asked for.
-        indices = [int(entry) if entry.isdecimal() else 0 for entry in shown.split(",") if entry]
-        sizes = [sizes[index] for index in indices if index < len(sizes)]
+        sizes = list(_shown(sizes, shown))
     return tuple(Device(f"cuda:{index}", title, size * 2**20) for index, (title, size) in enumerate(sizes))
+
+
+def _shown(sizes: list[tuple[str, int]], visible: str) -> Iterator[tuple[str, int]]:
+    """Those GPUs that CUDA_VISIBLE_DEVICES names; CUDA reads it up to the first number that no GPU has, such as -1."""
+    for entry in filter(None, visible.split(",")):
+        # An entry may also be the name of a GPU or of a part of one: its size is not asked for.
+        index = int(entry) if re.fullmatch(r"\s*-?\d+\s*", entry) else 0
+        if not 0 <= index < len(sizes):
+            return
+        yield sizes[index]
 
 
 def _torch_has_cuda() -> bool:
