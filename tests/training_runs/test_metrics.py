@@ -2,7 +2,7 @@
 
 import json
 
-from transformer.training.metrics import MetricsReader, read_metrics
+from transformer.training.metrics import MetricsReader, cut_metrics, read_metrics
 
 
 def line(step: int, **values) -> str:
@@ -65,3 +65,13 @@ def test_a_file_that_goes_away_leaves_no_lines(tmp_path):
     path.unlink()
     assert reader.update()
     assert reader.lines == []
+
+
+def test_a_cut_ends_at_the_first_line_that_is_none(tmp_path):
+    """As a machine that lost its power leaves them: blocks of zeros, and whole lines after them."""
+    path = tmp_path / "metrics.jsonl"
+    path.write_bytes(line(1).encode() + line(2).encode() + b"\0\0\0\n" + line(3).encode())
+    cut_metrics(path, 5)
+    assert read_metrics(tmp_path) == [{"step": 1}, {"step": 2}]
+    cut_metrics(path, 1)
+    assert read_metrics(tmp_path) == [{"step": 1}]

@@ -76,14 +76,12 @@ def _parse(line: bytes) -> dict[str, Any] | None:
 
 
 def cut_metrics(path: Path, step: int) -> None:
-    """Drop what was logged after the step that training goes on from, and a last line torn by a crash."""
+    """Drop what was logged after the step that training goes on from, and whatever follows a line torn by a crash."""
     if not path.exists():
         return
     with replacing(path) as temporary, path.open("rb") as old, temporary.open("wb") as new:
         for line in old:
-            if line.endswith(b"\n") and json.loads(line)["step"] <= step:
-                new.write(line)
-            else:
+            values = _parse(line)
+            if values is None or not line.endswith(b"\n") or values["step"] > step:
                 break
-        new.flush()
-        os.fsync(new.fileno())
+            new.write(line)
