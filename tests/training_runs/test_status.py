@@ -42,7 +42,17 @@ def test_every_cut_of_the_file_reads_as_no_status(run):
 
 
 @pytest.mark.parametrize(
-    "change", [{"state": "dancing"}, {"step": "7"}, {"steps": [1]}, {"message": None}, {"created": None}]
+    "change",
+    [
+        {"state": "dancing"},
+        {"step": "7"},
+        {"steps": [1]},
+        {"message": None},
+        {"created": None},
+        {"tokens_per_second": "fast"},
+        {"seconds_left": float("nan")},
+        {"seconds_left": float("inf")},
+    ],
 )
 def test_a_value_of_the_wrong_kind_reads_as_no_status(run, change):
     content = json.loads((run / STATUS_FILE).read_text())

@@ -1,6 +1,7 @@
 """What a run says of itself: status.json, written by its process, and what is made of it by everybody else."""
 
 import json
+import math
 import os
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
@@ -17,6 +18,9 @@ STATUS_FILE = "status.json"
 LOCK_FILE = "lock"
 STOP_FILE = "stop"
 """Lies there from the moment on when somebody asked the run to stop, until it is resumed."""
+
+STATE_FILE = "state.pt"
+"""What training goes on from."""
 
 LOST = "Its process ended without a word: it was killed, perhaps for lack of memory, or the machine went down."
 
@@ -102,10 +106,11 @@ def saved(folder: Path) -> tuple[int, int, str] | None:
 
 
 def _whole(status: Status) -> bool:
-    numbers: tuple[Any, ...] = (status.step, status.steps or 0, status.created, status.seconds_left or 0)
+    optional = (status.steps or 0, status.tokens_per_second or 0, status.seconds_left or 0)
+    numbers: tuple[Any, ...] = (status.step, status.created, *optional)
     texts = (status.message, status.device, status.corpus, status.preset)
     return (
         status.state in (*LIVE, *_ENDED)
-        and all(isinstance(number, int | float) for number in numbers)
+        and all(isinstance(number, int | float) and math.isfinite(number) for number in numbers)
         and all(isinstance(text, str) for text in texts)
     )
