@@ -1,7 +1,6 @@
 """`roundtable ablate …`: a family of models trained, measured, and resumed until its table is whole."""
 
 import os
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -10,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import tyro
 
 from transformer.ablations.table import PARTS_IN_ORDER
+from transformer.commands.console import say
 from transformer.folders import runs_folder
 from transformer.training import locks
-from transformer.training.device import find_device
 from transformer.training.signals import stop_signals
 
 if TYPE_CHECKING:
@@ -41,9 +40,10 @@ class Ablate:
     def run(self) -> int:
         if self.steps is not None and self.steps < 1:
             raise ValueError(f"--steps is {self.steps}; allowed is a whole number of at least 1.")
-        runs_folder().mkdir(parents=True, exist_ok=True)
         if self.only and self.family == "positions":
             raise ValueError("--only is for table3-small and minute; of positions, --parts says what to train.")
+        if self.parts != PARTS_IN_ORDER and self.family != "positions":
+            raise ValueError(f"--parts is for positions; of {self.family}, --only says what to train.")
         from transformer.ablations.family import train_family
 
         family = self._family()
@@ -52,14 +52,15 @@ class Ablate:
             for member in family.missing(members):
                 print(member)
             return 0
+        runs_folder().mkdir(parents=True, exist_ok=True)
         with stop_signals() as signals:
-            finished = train_family(family, members, partial(_in_turn, lambda: bool(signals)), _say)
+            finished = train_family(family, members, partial(_in_turn, lambda: bool(signals)), say)
         if not finished:
-            _say("Saved; the same command goes on from here.")
+            say("Saved; the same command goes on from here.")
             return 130
-        _say(f"The table is {family.path}.")
+        say(f"The table is {family.path}.")
         if missing := "; ".join(map(str, family.missing(members))):
-            _say(f"Missing: {missing}.")
+            say(f"Missing: {missing}.")
         return 0
 
     def _family(self) -> "Family":
@@ -80,9 +81,12 @@ def _in_turn(should_stop: Callable[[], bool], trainer: "Trainer") -> bool:
 
     if _uses_one_core(trainer):
         return train_in_terminal(trainer, [], should_stop)
-    name = str(trainer.device) if trainer.device.index is not None else find_device("auto").name
-    path = runs_folder() / f".device-{name.replace(':', '-')}.lock"
-    with locks.waiting_for([path], "ablate", should_stop, _waits) as ours:
+
+    def waits(holder: str) -> None:
+        say(f"Waiting for {holder}, which uses the device.")
+
+    lock = locks.device_lock(runs_folder(), str(trainer.device))
+    with locks.waiting_for([lock], "ablate", should_stop, waits) as ours:
         return ours and train_in_terminal(trainer, [], should_stop)
 
 
@@ -90,11 +94,3 @@ def _uses_one_core(trainer: "Trainer") -> bool:
     import torch
 
     return trainer.device.type == "cpu" and torch.get_num_threads() == 1 < (os.cpu_count() or 1)
-
-
-def _waits(holder: str) -> None:
-    _say(f"Waiting for {holder}, which uses the device.")
-
-
-def _say(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)

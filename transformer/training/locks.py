@@ -96,6 +96,12 @@ def owner(path: Path) -> Owner | None:
         return None
 
 
+def device_lock(folder: Path, device: str) -> Path:
+    """The lock of a device, named as torch names it, that the runs of a checkpoints folder take in turn."""
+    name = "cuda:0" if device == "cuda" else device
+    return folder / f".device-{name.replace(':', '-')}.lock"
+
+
 @contextmanager
 def waiting_for(
     paths: list[Path], what: str, should_stop: Callable[[], bool], waits: Callable[[str], None]
