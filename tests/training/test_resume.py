@@ -149,7 +149,7 @@ def test_more_steps_go_on_where_fewer_ended(tmp_path: Path):
     assert all(torch.equal(weight, short[name]) for name, weight in long.items())
 
 
-@pytest.mark.parametrize("damage", ["truncated", "not a state", "another model"])
+@pytest.mark.parametrize("damage", ["truncated", "not a state", "another model", "no optimizer", "no progress"])
 def test_a_state_that_cannot_be_used_is_refused_in_one_sentence(tmp_path: Path, damage: str):
     trainer(tmp_path).run()
     path, model = tmp_path / "state.pt", {}
@@ -157,6 +157,10 @@ def test_a_state_that_cannot_be_used_is_refused_in_one_sentence(tmp_path: Path, 
         path.write_bytes(path.read_bytes()[:-500])
     elif damage == "not a state":
         path.write_text("hello")
+    elif damage == "no optimizer":
+        torch.save({**state(tmp_path), "optimizer": {"state": {}, "param_groups": []}}, path)
+    elif damage == "no progress":
+        torch.save({name: value for name, value in state(tmp_path).items() if name != "progress"}, path)
     else:
         model = {"d_ff": 25}
     with pytest.raises(CheckpointError) as error:

@@ -13,8 +13,9 @@ from torch.nn import functional as F
 from tests.training.small import learn, model_config, reversals, trainer
 from transformer.model import Transformer
 from transformer.text.batches import make_batch
+from transformer.training.saved import saved_steps
 from transformer.training.schedule import learning_rate
-from transformer.training.trainer import Trainer, saved_steps
+from transformer.training.trainer import Trainer
 from transformer.weights import read_weights
 
 PLAIN = {"epsilon": 1.0, "beta1": 0.0, "beta2": 0.0, "steps": 1, "warmup": 1}
@@ -222,6 +223,19 @@ def test_pairs_longer_than_learned_positions_are_left_out_and_counted(tmp_path: 
 def test_when_no_pair_fits_it_says_so_in_a_sentence(tmp_path: Path):
     with pytest.raises(ValueError, match=r"^There is no sentence pair to train on .*\.$"):
         trainer(tmp_path, [([4] * 9, [5])], model={"positions": "learned", "max_length": 6})
+
+
+def test_when_no_pair_of_validation_fits_it_says_so_in_a_sentence(tmp_path: Path):
+    with pytest.raises(ValueError, match=r"^There is no sentence pair to validate on .*\.$"):
+        trainer(tmp_path, reversals(4, longest=5), [([4] * 9, [5])], {"positions": "learned", "max_length": 6})
+
+
+def test_a_file_that_is_none_of_ours_among_the_saved_steps_stays(tmp_path: Path):
+    (tmp_path / "steps").mkdir(parents=True)
+    (tmp_path / "steps" / "best.safetensors").touch()
+    assert trainer(tmp_path, keep=1, save_every=6).run()
+    assert [path.name for path in saved_steps(tmp_path)] == ["12.safetensors"]
+    assert sorted(path.name for path in (tmp_path / "steps").iterdir()) == ["12.safetensors", "best.safetensors"]
 
 
 def test_it_learns_twenty_pairs_by_heart(tmp_path: Path):

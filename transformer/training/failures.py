@@ -4,6 +4,8 @@ import errno
 import shutil
 from pathlib import Path
 
+from transformer.training.status import STATE_FILE
+
 _FULL = ("No space left", "Disk quota exceeded", "File too large")
 _TORN_WRITE = ("inline_container", "iostream error", "PytorchStreamWriter")
 """What torch says when a file could not be written, whatever the reason."""
@@ -46,7 +48,7 @@ def _is_full(error: BaseException, folder: Path) -> bool:
 
 def _saved_size(folder: Path) -> int:
     """Bytes that one more save takes, about."""
-    paths = (folder / name for name in ("state.pt", "model.safetensors"))
+    paths = (folder / name for name in (STATE_FILE, "model.safetensors"))
     return sum(path.stat().st_size for path in paths if path.exists())
 
 

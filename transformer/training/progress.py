@@ -16,13 +16,16 @@ class Window:
     grad_norm: float = 0.0
     n_steps: int = 0
 
-    def averages(self, step: int) -> dict[str, float]:
-        """Means over tokens, the gradient norm's over steps. Raises DivergenceError when the loss is no number."""
+    def check(self, step: int) -> None:
+        """Raises DivergenceError when the loss is no number."""
         if not math.isfinite(self.smoothed):
             raise DivergenceError(
                 f"The loss became {self.smoothed} before step {step}: training diverged. "
                 "Choose a smaller lr_factor, a longer warmup, or clip_norm, and start anew."
             )
+
+    def averages(self) -> dict[str, float]:
+        """Means over tokens, the gradient norm's over steps."""
         return {
             "nll": self.nll / self.n_tokens,
             "smoothed": self.smoothed / self.n_tokens,

@@ -1,26 +1,48 @@
 """What a run keeps in its folder to go on from, and how it takes it up again."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import torch
 from torch import Tensor
 
-from transformer.folders import CheckpointError, replacing
+from transformer.checkpoint import read_config, write_config
+from transformer.config import TrainConfig
+from transformer.folders import CheckpointError, reason, replacing
 from transformer.model.transformer import Transformer
 from transformer.training.metrics import METRICS_FILE
 from transformer.training.progress import Progress, Window
-from transformer.weights import copy_weights
-
-STATE_FILE = "state.pt"
+from transformer.training.status import STATE_FILE
+from transformer.weights import copy_weights, named_weights, save_weights
 
 
 def saved_steps(folder: Path) -> list[Path]:
-    """The weights saved on the way, oldest first."""
-    return sorted((folder / "steps").glob("*.safetensors"), key=lambda path: int(path.stem))
+    """The weights saved on the way, oldest first; what a person laid beside them is none of ours."""
+    paths = (path for path in (folder / "steps").glob("*.safetensors") if path.stem.isdecimal())
+    return sorted(paths, key=lambda path: int(path.stem))
 
 
-def write_state(
+def save_run(
+    folder: Path, model: Transformer, optimizer: torch.optim.Optimizer, progress: Progress, train: TrainConfig
+) -> None:
+    """Write steps/N.safetensors, model.safetensors, config.json's step and, last, state.pt, each in one step."""
+    weights, step = named_weights(model), progress.step
+    steps = folder / "steps"
+    steps.mkdir(exist_ok=True)
+    if step % train.save_every == 0 or step >= train.steps:
+        # A stop in between leaves none, so that an average is of the same steps whether a run was stopped or not.
+        save_weights(weights, steps / f"{step}.safetensors")
+    save_weights(weights, folder / "model.safetensors")
+    if (folder / "config.json").exists():
+        write_config(folder, replace(read_config(folder), weights="last", step=step))
+    # Before the state: a run that is killed once that is there and was its last never comes here again.
+    for path in saved_steps(folder)[: -train.keep]:
+        path.unlink()
+    _write_state(folder / STATE_FILE, weights, optimizer, progress, train.steps)
+
+
+def _write_state(
     path: Path, weights: Mapping[str, Tensor], optimizer: torch.optim.Optimizer, progress: Progress, steps: int
 ) -> None:
     """Keep everything that read_state takes up, in one step; steps: how many are planned."""
@@ -44,17 +66,17 @@ def read_state(path: Path, model: Transformer, optimizer: torch.optim.Optimizer)
     """
     try:
         state = torch.load(path, map_location="cpu", weights_only=True)
-        weights, optimizer_state = state["model"], state["optimizer"]
-    except Exception as error:
-        reason = (str(error) or type(error).__name__).splitlines()[0].rstrip(".")
-        raise CheckpointError(f"{path} cannot be read, so this run cannot go on: {reason}.") from error
-    copy_weights(weights, model, path)
-    optimizer.load_state_dict(optimizer_state)
-    torch.set_rng_state(state["random"])
-    if state["random_cuda"]:
-        torch.cuda.set_rng_state_all(state["random_cuda"])
-    window = Window(**state["progress"].pop("window"))
-    return Progress(**state["progress"], window=window)
+        copy_weights(state["model"], model, path)
+        optimizer.load_state_dict(state["optimizer"])
+        torch.set_rng_state(state["random"])
+        if state["random_cuda"]:
+            torch.cuda.set_rng_state_all(state["random_cuda"])
+        progress = state["progress"]
+        return Progress(**{**progress, "window": Window(**progress["window"])})
+    except CheckpointError:
+        raise
+    except Exception as error:  # what is broken in a pickle, or in what it holds, raises errors of many kinds
+        raise CheckpointError(f"{path} cannot be read, so this run cannot go on: {reason(error)}.") from error
 
 
 def remove_half_written(folder: Path) -> None:

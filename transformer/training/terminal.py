@@ -16,7 +16,7 @@ def train_in_terminal(
 
     Where standard error is not a terminal, each logged line is printed instead of a bar.
     """
-    console = Console(stderr=True, quiet=not trainer.world.leads)
+    console = Console(stderr=True, quiet=not trainer.world.leads, markup=False)
     model = trainer.model
     console.print(f"{model.n_parameters:,} parameters on {trainer.device}; checkpoint folder {trainer.folder}")
     if trainer.n_left_out:

@@ -5,23 +5,21 @@ import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import torch
 
-from transformer.checkpoint import read_config, write_config
 from transformer.config import ModelConfig, TrainConfig
 from transformer.model.transformer import Transformer
 from transformer.text.batches import Batch, Batches
 from transformer.training.distributed import ALONE, World
-from transformer.training.loss import Loss, SharedLoss, batch_loss
+from transformer.training.loss import SharedLoss, batch_loss
 from transformer.training.metrics import METRICS_FILE, cut_metrics, read_metrics
 from transformer.training.progress import Progress, Window
-from transformer.training.saved import STATE_FILE, read_state, remove_half_written, saved_steps, write_state
+from transformer.training.saved import read_state, remove_half_written, save_run
 from transformer.training.schedule import cooldown_share, learning_rate
-from transformer.weights import named_weights, save_weights
+from transformer.training.status import STATE_FILE
 
 EncodedPairs = list[tuple[list[int], list[int]]]
 
@@ -52,10 +50,11 @@ class Trainer:
     ) -> None:
         self.folder, self.config, self.world = folder, train_config, world
         self.device = choose_device() if device is None else device
-        fitting = _fitting(training, model_config)
+        fitting, validating = _fitting(training, model_config), _fitting(validation, model_config)
         self.n_left_out = len(training) - len(fitting)
-        if not fitting:
-            raise ValueError("There is no sentence pair to train on that is short enough for this model.")
+        for pairs, purpose in ((fitting, "train"), (validating, "validate")):
+            if not pairs:
+                raise ValueError(f"There is no sentence pair to {purpose} on that is short enough for this model.")
         torch.manual_seed(train_config.seed)
         self.model = Transformer(model_config).to(self.device)
         self.optimizer = torch.optim.Adam(
@@ -65,7 +64,7 @@ class Trainer:
             fused=self.device.type in ("cpu", "cuda"),
         )
         self.batches = Batches(fitting, train_config.batch_tokens, train_config.seed)
-        self.validation = Batches(_fitting(validation, model_config), train_config.batch_tokens, 0)
+        self.validation = Batches(validating, train_config.batch_tokens, 0)
         self.progress = Progress()
         if (folder / STATE_FILE).exists():
             self.progress = read_state(folder / STATE_FILE, self.model, self.optimizer)
@@ -116,7 +115,8 @@ class Trainer:
                 if progress.step % config.log_every == 0 or last:
                     seconds = time.perf_counter() - started
                     speed = (progress.n_tokens - tokens_before) / seconds
-                    means = progress.window.averages(progress.step)
+                    progress.window.check(progress.step)
+                    means = progress.window.averages()
                     log(**means, lr=rate, n_tokens=progress.n_tokens, tokens_per_second=round(speed, 1))
                     progress.window = Window()
                     started, tokens_before = time.perf_counter(), progress.n_tokens
@@ -132,34 +132,21 @@ class Trainer:
         """
         self.model.eval()
         nll, n_tokens = 0.0, 0
-        with torch.inference_mode():
+        with torch.inference_mode(), self._autocast():
             for indices in self.validation.epoch(0)[self.world.rank :: self.world.size]:
                 if self.world.alone and should_stop():
                     return None
-                loss = self._loss(self.validation.batch(indices), label_smoothing=0.0)
+                loss = batch_loss(self.model, self.validation.batch(indices).to(self.device))
                 nll += float(loss.nll)
                 n_tokens += loss.n_tokens
         nll, n_tokens = self.world.sum(nll, n_tokens)
         return nll / max(1, n_tokens)
 
     def save(self) -> None:
-        """Write steps/N.safetensors, model.safetensors, config.json's step and, last, state.pt, each in one step."""
-        if not self.world.leads:
-            return
-        weights = named_weights(self.model)
-        steps = self.folder / "steps"
-        steps.mkdir(exist_ok=True)
-        if self.progress.step % self.config.save_every == 0 or self.progress.step >= self.config.steps:
-            # A stop in between leaves none, so that an average is of the same steps whether a run was stopped or not.
-            save_weights(weights, steps / f"{self.progress.step}.safetensors")
-        save_weights(weights, self.folder / "model.safetensors")
-        if (self.folder / "config.json").exists():
-            config = replace(read_config(self.folder), weights="last", step=self.progress.step)
-            write_config(self.folder, config)
-        # Before the state: a run that is killed once that is there and was its last never comes here again.
-        for path in saved_steps(self.folder)[: -self.config.keep]:
-            path.unlink()
-        write_state(self.folder / STATE_FILE, weights, self.optimizer, self.progress, self.config.steps)
+        """Keep what training goes on from (see save_run). Raises DivergenceError when the loss is no number."""
+        self.progress.window.check(self.progress.step)
+        if self.world.leads:
+            save_run(self.folder, self.model, self.optimizer, self.progress, self.config)
 
     def _stream(self) -> Iterator[Batch]:
         """Batches from where training stands, epoch after epoch."""
@@ -201,10 +188,6 @@ class Trainer:
             group["lr"] = rate
         self.optimizer.step()
         return rate
-
-    def _loss(self, batch: Batch, label_smoothing: float) -> Loss:
-        with self._autocast():
-            return batch_loss(self.model, batch.to(self.device), label_smoothing)
 
     def _autocast(self) -> AbstractContextManager[Any]:
         half = self.config.precision == "bfloat16" or (self.config.precision == "auto" and self.device.type == "cuda")
