@@ -1,6 +1,7 @@
 """The command `roundtable`: a dataclass a subcommand, whose fields are its options and whose run() does the work."""
 
 import io
+import os
 import sys
 import warnings
 from collections.abc import Sequence
@@ -30,11 +31,18 @@ _COMMANDS = {
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run one command and leave with its exit code: 2, after one sentence, for bad input."""
+    """Run one command and leave with its exit code: 2, after one sentence, for bad input; 130 after Ctrl-C."""
     arguments = list(sys.argv[1:] if arguments is None else arguments)
     warnings.formatwarning = lambda message, *_: f"{message}\n"
     try:
-        sys.exit(_parse(arguments).run())
+        code = _parse(arguments).run()
+        sys.stdout.flush()
+        sys.exit(code)
+    except KeyboardInterrupt:
+        sys.exit(130)
+    except BrokenPipeError:  # whoever read the output has left, as `| head` does
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(141)
     except (ValueError, OSError) as error:
         say(f"roundtable: {error}")
         sys.exit(2)

@@ -1,11 +1,13 @@
 """`roundtable runs …`: what it prints and its exit codes."""
 
 import os
+import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from tests.conftest import ROOT
 from transformer.cli import main
 from transformer.training import locks, runs
 from transformer.training.status import LOCK_FILE, Status, write_status
@@ -86,6 +88,23 @@ def test_delete_asks(roundtable, one, monkeypatch, answer, code, stays):
     assert roundtable("delete", "one")[0] == code
     assert one.exists() == stays
     assert "step 1,200/3,000, for good? [y/N]" in asked[0]
+
+
+@pytest.mark.parametrize(("leaves", "code"), [(EOFError, 1), (KeyboardInterrupt, 130)])
+def test_leaving_the_question_deletes_nothing(roundtable, one, monkeypatch, leaves, code):
+    def answer(question: str) -> str:
+        raise leaves
+
+    monkeypatch.setattr(sys.stdin, "isatty", lambda: True)
+    monkeypatch.setattr("builtins.input", answer)
+    assert roundtable("delete", "one") == (code, "", "")
+    assert one.exists()
+
+
+def test_whoever_reads_a_list_may_leave(one):
+    command = f"{sys.executable} -m transformer runs list; echo $? >&2"
+    result = subprocess.run(["sh", "-c", f"({command}) | true"], cwd=ROOT, capture_output=True, text=True)
+    assert (result.stdout, result.stderr) == ("", "141\n")
 
 
 def test_delete_without_anybody_to_ask_needs_yes(roundtable, one, monkeypatch):

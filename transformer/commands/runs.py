@@ -90,7 +90,10 @@ class DeleteRun:
         if not self.yes:
             if not sys.stdin.isatty():
                 raise ValueError(f"{self.name} was not deleted: nobody is there to ask; --yes says so beforehand.")
-            answer = input(f"Delete {run.folder}, {_progress(run)}, for good? [y/N] ")
+            try:
+                answer = input(f"Delete {run.folder}, {_progress(run)}, for good? [y/N] ")
+            except EOFError:
+                answer = ""
             if answer.strip().lower() not in ("y", "yes"):
                 return 1
         runs.delete(self.name)
