@@ -2,6 +2,8 @@
 
 import io
 import json
+import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -10,8 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from transformer.cli import main
+from transformer.cli import _COMMANDS, main
+from transformer.commands.models import Translate
 from transformer.folders import list_checkpoints
+from transformer.presets import PRESETS, TABLE_3
+from transformer.text.corpora import CORPORA
 
 TINY = [
     *("--model.d-model", "16", "--model.d-ff", "16", "--model.n-heads", "2"),
@@ -85,6 +90,36 @@ def test_ctrl_c_saves_and_says_how_to_go_on(runs):
     assert "go on with: roundtable train --name stopped --resume" in err
     assert "Traceback" not in err
     assert (runs / "stopped" / "state.pt").exists()
+
+
+def test_a_run_given_by_its_path_says_how_to_go_on(runs, tmp_path, monkeypatch, capsys):
+    """Wherever it lies: it need not be in the checkpoints folder."""
+    elsewhere = shutil.copytree(runs / "trained", tmp_path / "elsewhere")
+    monkeypatch.setattr("transformer.training.worker.lead", lambda folder, request, descriptor, *rest: False)
+    code, _, err = run(["train", "--name", str(elsewhere), "--resume"], capsys)
+    assert err == f"Saved at step 4; go on with: roundtable train --name {elsewhere} --resume\n"
+    assert code == 130
+
+
+def test_a_checkpoint_without_its_state_is_not_resumed_and_stays_as_it_is(tmp_path, runs, capsys):
+    """As those are that come with Roundtable: no status is left there that would make a run of them."""
+    bare = tmp_path / "bare"
+    bare.mkdir()
+    for name in ("config.json", "model.safetensors", "tokenizer.model"):
+        shutil.copy(runs / "trained" / name, bare)
+    before = sorted(bare.iterdir())
+    code, _, err = run(["train", "--name", str(bare), "--resume"], capsys)
+    assert code == 2
+    assert err == f"roundtable: {bare} has no state.pt, without which its training cannot go on.\n"
+    assert sorted(bare.iterdir()) == before
+
+
+def test_ctrl_c_ends_a_command_without_a_word(monkeypatch, capsys):
+    def interrupted(self) -> int:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Translate, "run", interrupted)
+    assert run(["translate"], capsys) == (130, "", "")
 
 
 def test_translate_reads_lines_and_keeps_empty_ones(capsys):
@@ -182,8 +217,15 @@ def test_bad_input_is_one_sentence_and_exit_code_2(arguments, says, capsys):
     assert "│" not in err
 
 
-@pytest.mark.parametrize("command", ["", "train", "translate", "evaluate", "trace", "average"])
+@pytest.mark.parametrize("command", ["", *_COMMANDS])
 def test_every_command_has_help(command, capsys):
     code, out, _ = run([*command.split(), "--help"], capsys)
     assert code == 0
     assert len(out.splitlines()) > 5
+
+
+def test_the_help_of_train_names_every_corpus_and_every_preset(capsys):
+    _, out, _ = run(["train", "--help"], capsys)
+    words = set(re.findall(r"[\w-]+", out))
+    assert words >= set(CORPORA)
+    assert words >= set(PRESETS) - set(TABLE_3)

@@ -13,7 +13,8 @@ import pytest
 
 from transformer import folders
 from transformer.folders import CheckpointError
-from transformer.training import launch, locks, runs
+from transformer.text.corpora import CorpusError, load_corpus
+from transformer.training import average, launch, locks, runs
 from transformer.training.request import RunRequest, read_request
 from transformer.training.status import LOCK_FILE, STOP_FILE, Status, read_status, write_status
 
@@ -77,6 +78,27 @@ def test_a_relative_corpus_means_the_same_from_anywhere(ask, folder, spawned, ts
     request = read_request(folder / "one")
     assert request is not None
     assert request.corpus == str(tsv)
+
+
+@pytest.mark.parametrize("name", ["pairs.txt", "source.txt,", ",target.txt", "source.txt,nowhere.txt"])
+def test_files_that_are_no_corpus_are_refused_before_a_run_is_made(ask, folder, spawned, tmp_path, name, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for file in ("pairs.txt", "source.txt", "target.txt"):
+        (tmp_path / file).write_text("a\tb\n")
+    with pytest.raises(CorpusError, match=f"There is no corpus '{name}'"):
+        runs.start(ask("one", corpus=name))
+    assert not folder.exists()
+
+
+def test_two_files_may_lie_in_a_folder_with_a_comma(ask, folder, spawned, tmp_path, monkeypatch):
+    (tmp_path / "a,b").mkdir()
+    monkeypatch.chdir(tmp_path / "a,b")
+    for file in ("source.txt", "target.txt"):
+        Path(file).write_text("".join(f"{letter}\n" for letter in "abcdefgh"))
+    runs.start(ask("one", corpus="source.txt,target.txt"))
+    request = read_request(folder / "one")
+    assert request is not None
+    assert len(load_corpus(request.corpus).pairs("train")) == 6
 
 
 def test_an_upload_lies_in_the_runs_folder(ask, folder, spawned):
@@ -258,14 +280,56 @@ def test_a_name_in_use_is_not_taken(folder):
     assert (runs.get_run("one").step, runs.get_run("two").step) == (1, 2)
 
 
-def test_a_live_run_is_neither_renamed_nor_deleted_nor_resumed_nor_averaged(folder):
-    from transformer.training.average import average_checkpoint
+def test_a_run_that_cannot_be_renamed_leaves_no_folder_of_the_new_name(folder, monkeypatch):
+    make_run(folder, "one")
 
+    def refused(path: Path, target: Path) -> Path:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "rename", refused)
+    with pytest.raises(CheckpointError, match=r"one cannot be renamed: Permission denied\."):
+        runs.rename("one", "two")
+    assert [path.name for path in folder.iterdir()] == ["one"]
+
+
+@pytest.mark.parametrize("fails", ["take", "write_request"])
+def test_a_run_that_cannot_be_written_leaves_nothing_behind(ask, folder, monkeypatch, fails):
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(locks if fails == "take" else launch, fails, full)
+    descriptors = len(os.listdir("/proc/self/fd"))
+    with pytest.raises(CheckpointError, match=r"one cannot be written: No space left on device\."):
+        runs.start(ask("one"))
+    assert list(folder.iterdir()) == []
+    assert len(os.listdir("/proc/self/fd")) == descriptors
+
+
+def test_nobody_takes_up_a_run_while_it_is_averaged(folder, monkeypatch):
+    path = make_checkpoint(make_run(folder, "one"), step=6, steps=6)
+    (path / "steps").mkdir()
+    (path / "steps" / "6.safetensors").touch()
+    seen = []
+
+    def mean(paths: list[Path]) -> dict:
+        seen.append(locks.is_held(path / LOCK_FILE))
+        raise CheckpointError("enough seen")
+
+    monkeypatch.setattr(average, "average_weights", mean)
+    with pytest.raises(CheckpointError, match="enough seen"):
+        average.average_checkpoint(path, 1)
+    assert seen == [True]
+    assert not locks.is_held(path / LOCK_FILE)
+
+
+def test_a_live_run_is_neither_renamed_nor_deleted_nor_resumed_nor_averaged(folder):
     path = make_run(folder, "one", state="running")
+    (path / "steps").mkdir()
+    (path / "steps" / "6.safetensors").touch()
     descriptor = locks.take(path / LOCK_FILE)
     assert descriptor is not None
     for act in (lambda: runs.delete("one"), lambda: runs.rename("one", "two"), lambda: runs.resume("one"),
-                lambda: average_checkpoint(path, 1)):  # fmt: skip
+                lambda: average.average_checkpoint(path, 1)):  # fmt: skip
         with pytest.raises(CheckpointError, match="stop it first"):
             act()
     assert runs.get_run("one").state == "running"
@@ -314,7 +378,7 @@ def test_resuming_sweeps_away_what_a_killed_process_left(folder, spawned):
 
 
 def test_a_run_that_nobody_asked_for_is_queued_with_what_its_checkpoint_tells(folder, spawned):
-    make_checkpoint(folder / "one", step=4, steps=6)
+    (make_checkpoint(folder / "one", step=4, steps=6) / "state.pt").touch()
     runs.resume("one")
     status = read_status(folder / "one")
     assert status is not None
@@ -393,9 +457,13 @@ def test_a_signature_that_an_earlier_holder_left_leads_to_no_kill(folder):
 
 def test_a_request_that_is_no_request_is_refused_in_a_sentence(folder):
     path = make_run(folder, "one")
-    for content in ("", "{}", '{"format": 9}', "[]", '{"format": 1, "model": {"n_heads": 0}, "train": {}}'):
+    begun = '{"format": 1, "model": {}, "train": {}, "corpus": "copy", "probes": '
+    for content in (
+        *("", "{}", '{"format": 9}', "[]", '{"format": 1, "model": {"n_heads": 0}, "train": {}}'),
+        *(begun + rest for rest in ("[5]}", "5}", '[], "corpus": 5}', '[], "preset": 5}')),
+    ):
         (path / "run.json").write_text(content)
-        with pytest.raises(CheckpointError, match="does not describe a run"):
+        with pytest.raises(CheckpointError, match=r"does not describe a run: .*[^.]\.$"):
             read_request(path)
     assert [run.name for run in runs.list_runs()] == ["one"]
 

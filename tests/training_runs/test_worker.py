@@ -14,6 +14,7 @@ from safetensors import SafetensorError
 from tests.training_runs.small_runs import curve, do, go_on, weights
 from transformer import load_checkpoint
 from transformer.checkpoint import read_config
+from transformer.folders import CheckpointError
 from transformer.training import locks, trainer
 from transformer.training.failures import RunError
 from transformer.training.runs import get_run
@@ -93,6 +94,19 @@ def test_a_run_that_diverges_says_so_and_keeps_what_was_saved(ask, folder):
     with pytest.raises(RunError, match=r"training diverged\. Choose a smaller lr_factor"):
         do(ask("one", lr_factor=1e30, steps=20))
     assert get_run("one").state == "failed"
+
+
+def test_weights_that_diverged_are_not_saved(ask, folder):
+    """Although it saves before it logs: what was saved is whole, as the message says."""
+    with pytest.raises(RunError, match=r"training diverged.* Nothing was saved yet\."):
+        do(ask("one", lr_factor=1e30, steps=20, save_every=2, log_every=20, validate_every=20))
+    assert not (folder / "one" / "state.pt").exists()
+
+
+def test_a_folder_may_have_brackets_in_its_name(ask, tmp_path, monkeypatch):
+    """A terminal's markup is written in brackets too."""
+    monkeypatch.setenv("ROUNDTABLE_CHECKPOINTS", str(tmp_path / "a[" / "b]c"))
+    assert do(ask("one"))
 
 
 def test_before_the_first_save_there_is_nothing_to_keep(ask, folder, monkeypatch):
@@ -209,8 +223,9 @@ def test_a_run_without_the_state_that_its_weights_came_from_is_not_begun_anew(as
     assert do(ask("one"))
     before = weights("one")
     (folder / "one" / "state.pt").unlink()
-    with pytest.raises(RunError, match=r"has no state\.pt"):
+    with pytest.raises(CheckpointError, match=r"has no state\.pt"):
         go_on("one")
+    assert get_run("one").state == "finished"
     assert weights("one") == before
 
 

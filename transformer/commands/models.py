@@ -58,9 +58,10 @@ class Evaluate:
         from transformer.checkpoint import load_checkpoint
         from transformer.evaluate import evaluate, save_evaluation
         from transformer.text.corpora import load_corpus
+        from transformer.training.start import corpus_of_run
 
         checkpoint = load_checkpoint(self.checkpoint)
-        corpus = load_corpus(self.corpus or _trained_on(checkpoint.folder), notify=say)
+        corpus = load_corpus(self.corpus, notify=say) if self.corpus else corpus_of_run(checkpoint.folder, notify=say)
         result = evaluate(checkpoint, corpus.pairs(self.split), beam=self.beam, alpha=self.alpha)
         print(json.dumps({f"{corpus.name} {self.split}": result}, indent=2, ensure_ascii=False))
         if self.save:
@@ -128,13 +129,3 @@ class Average:
         steps = average_checkpoint(find_checkpoint(self.checkpoint), self.last, self.half)
         print(f"{self.checkpoint} now holds the average of steps {', '.join(map(str, steps))}.")
         return 0
-
-
-def _trained_on(folder: Path) -> str:
-    from transformer.checkpoint import read_config
-    from transformer.training.request import UPLOAD_FILE, read_request
-
-    request = read_request(folder)
-    if request is None:
-        return read_config(folder).corpus["name"]
-    return str(folder / UPLOAD_FILE) if request.uploaded else request.corpus

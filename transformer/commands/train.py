@@ -21,7 +21,7 @@ class Train:
     name: str
     """What to call it; the folder lies in $ROUNDTABLE_CHECKPOINTS, by default ./checkpoints."""
     corpus: str = ""
-    """copy | reverse | sort | reverse-small | tatoeba | multi30k, a file.tsv, or source.txt,target.txt."""
+    """copy | reverse | sort | reverse-small | shift-3 | tatoeba | multi30k, a file.tsv, or source.txt,target.txt."""
     resume: bool = False
     """Go on where the run of this name was last saved; all other options then have no effect."""
     minutes: float | None = None
@@ -34,7 +34,7 @@ class Train:
     """Sentences whose patterns are kept on the way, in probes.npz; a target may follow after a tab."""
     preset: str = "small"
     """Starting values for the model and train options below: base, big, a row of Table 3 such as A-h1, tiny, small,
-    reverse-small."""
+    reverse-small, yardstick-multi30k."""
     model: ModelConfig = field(default_factory=lambda: get_preset("small").model)
     train: TrainConfig = field(default_factory=lambda: get_preset("small").train)
 
@@ -42,7 +42,7 @@ class Train:
         from transformer.training.distributed import World
         from transformer.training.launch import create, inherited_lock, reopen
         from transformer.training.request import read_request
-        from transformer.training.runs import get_run
+        from transformer.training.status import saved
         from transformer.training.worker import follow, lead
 
         world = World.from_environment()
@@ -58,7 +58,8 @@ class Train:
         request = read_request(folder)
         finished = lead(folder, request, descriptor, say, world)
         if not finished:
-            say(f"Saved at step {get_run(folder.name).step}; go on with: roundtable train --name {self.name} --resume")
+            step, *_ = saved(folder) or (0,)
+            say(f"Saved at step {step}; go on with: roundtable train --name {self.name} --resume")
         return 0 if finished else 130
 
     def _request(self) -> "RunRequest":

@@ -1,6 +1,7 @@
 """Named sources of sentence pairs, and the user's own files, all with train, validation and test splits."""
 
 import hashlib
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, partial
@@ -110,16 +111,32 @@ def _in_tenths(name: str, size: int, notify: Callable[[str], None]) -> Callable[
     return arrived
 
 
-def _own_corpus(name: str) -> Corpus:
+def own_files(name: str) -> list[Path]:
+    """The files of a user's corpus: a .tsv, or source and target, which a comma parts; paths may hold commas too.
+
+    Raises CorpusError where the name means neither. Whether a .tsv is there, who reads it will see.
+    """
     path = Path(name)
-    source, comma, target = name.partition(",")
-    if path.suffix.lower() == ".tsv":
-        pairs = read_tsv(path)
-    elif comma and source and target and not path.is_file():
-        path = Path(source)
-        pairs = read_two_files(path, Path(target))
-    else:
-        allowed = f"{' | '.join(CORPORA)}, a .tsv file, or source.txt,target.txt"
-        raise CorpusError(f"There is no corpus {name!r}; allowed is {allowed}.")
+    is_tsv = path.suffix.lower() == ".tsv"
+    if not (is_tsv and os.path.isfile(path)):
+        for place in (place for place, letter in enumerate(name) if letter == ","):
+            files = [Path(name[:place]), Path(name[place + 1 :])]
+            if all(map(os.path.isfile, files)):
+                return files
+    if is_tsv:
+        return [path]
+    raise no_corpus(name)
+
+
+def no_corpus(name: str) -> CorpusError:
+    """What is said of a name that no corpus has."""
+    return CorpusError(
+        f"There is no corpus {name!r}; allowed is {' | '.join(CORPORA)}, a .tsv file, or source.txt,target.txt."
+    )
+
+
+def _own_corpus(name: str) -> Corpus:
+    files = own_files(name)
+    pairs = read_tsv(*files) if len(files) == 1 else read_two_files(*files)
     splits = split_by_source(pairs, name)
-    return Corpus(path.stem, "the owner's", "the owner", 0, ("source", "target"), splits)
+    return Corpus(files[0].stem, "the owner's", "the owner", 0, ("source", "target"), splits)

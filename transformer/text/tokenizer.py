@@ -1,7 +1,6 @@
 """One SentencePiece vocabulary for both languages: byte-pair encoding with byte fallback (§5.1)."""
 
 import hashlib
-import os
 import re
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
@@ -10,6 +9,8 @@ from pathlib import Path
 from typing import Self
 
 import sentencepiece
+
+from transformer.folders import replacing
 
 PAD, UNK, BOS, EOS = 0, 1, 2, 3
 SPECIAL_PIECES = ("<pad>", "<unk>", "<s>", "</s>")
@@ -93,10 +94,8 @@ class Tokenizer:
 
     def save(self, path: str | Path) -> None:
         """Write the tokenizer.model, under a temporary name first."""
-        path = Path(path)
-        temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
-        temporary.write_bytes(self._model)
-        os.replace(temporary, path)
+        with replacing(Path(path)) as temporary:
+            temporary.write_bytes(self._model)
 
     def encode(self, text: str) -> list[int]:
         """The ids of `text`, without BOS and EOS; raises ValueError on a lone surrogate, which no UTF-8 can hold."""

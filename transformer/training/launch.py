@@ -9,17 +9,17 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-from transformer.folders import CheckpointError, runs_folder
+from transformer.folders import CheckpointError, reason, runs_folder
 from transformer.training import locks
 from transformer.training.device import find_device
 from transformer.training.request import UPLOAD_FILE, RunRequest, read_request, with_absolute_corpus, write_request
-from transformer.training.status import LOCK_FILE, STOP_FILE, Status, read_status, saved, write_status
+from transformer.training.status import LOCK_FILE, STATE_FILE, STOP_FILE, Status, read_status, saved, write_status
 
 LOG_FILE = "train.log"
 """What a run's process says, when it has no terminal."""
 LOCK_VARIABLE = "ROUNDTABLE_RUN_LOCK"
 """Environment variable that tells a run's process which of its descriptors holds the run's lock."""
-_PACKAGE = Path(__file__).resolve().parent.parent
+_ROOT = Path(__file__).resolve().parent.parent.parent
 
 
 def create(request: RunRequest, upload: bytes | None = None) -> tuple[Path, int]:
@@ -42,23 +42,30 @@ def create(request: RunRequest, upload: bytes | None = None) -> tuple[Path, int]
         raise CheckpointError(
             f"{folder} cannot be made ({error.strerror}); ROUNDTABLE_CHECKPOINTS can name another place for runs."
         ) from error
+    descriptor = None
     try:
         descriptor = take_run(folder)
         if upload is not None:
             (folder / UPLOAD_FILE).write_bytes(upload)
         write_request(folder, request)
         write_status(folder, _queued(request))
-    except OSError as error:
+    except (OSError, CheckpointError) as error:
         shutil.rmtree(folder, ignore_errors=True)
-        raise CheckpointError(f"{folder} cannot be written: {error.strerror}.") from error
+        if descriptor is None:
+            raise
+        os.close(descriptor)
+        raise CheckpointError(f"{folder} cannot be written: {reason(error)}.") from error
     return folder, descriptor
 
 
 def reopen(folder: Path) -> int:
     """Queue a run that has no process again; the descriptor that holds its lock.
 
-    Raises CheckpointError when it has a process, or cannot be written.
+    Raises CheckpointError when it has a process, has lost its state.pt, or cannot be written.
     """
+    step, steps, corpus = saved(folder) or (0, None, "")
+    if step and not (folder / STATE_FILE).exists():
+        raise CheckpointError(f"{folder} has no {STATE_FILE}, without which its training cannot go on.")
     descriptor = take_run(folder)
     try:
         (folder / STOP_FILE).unlink(missing_ok=True)
@@ -67,7 +74,6 @@ def reopen(folder: Path) -> int:
         before = read_status(folder)
         if before is None:
             request = read_request(folder)
-            _, steps, corpus = saved(folder) or (0, None, "")
             trained = Status(steps=steps, corpus=corpus, created=time.time())
             before = trained if request is None else _queued(request)
         write_status(folder, replace(before, state="queued", message="", tokens_per_second=None, seconds_left=None))
@@ -101,7 +107,7 @@ def inherited_lock(folder: Path) -> int | None:
 def spawn(folder: Path, descriptor: int) -> None:
     """Train in a process of its own session, which takes over the lock; what it says goes to train.log."""
     command = [sys.executable, "-m", "transformer", "train", f"--name={folder.name}", "--resume"]
-    path = os.pathsep.join(filter(None, (str(_PACKAGE.parent), os.environ.get("PYTHONPATH"))))
+    path = os.pathsep.join(filter(None, (str(_ROOT), os.environ.get("PYTHONPATH"))))
     variables = {
         "ROUNDTABLE_CHECKPOINTS": str(folder.parent.resolve()),
         LOCK_VARIABLE: str(descriptor),

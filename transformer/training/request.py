@@ -1,13 +1,14 @@
 """What somebody asks for when a run is started: run.json, from which its process learns what to do."""
 
 import json
+import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any, Self
 
 from transformer.config import ConfigError, ModelConfig, TrainConfig
-from transformer.folders import CheckpointError, check_name, replacing
+from transformer.folders import CheckpointError, check_name, reason, replacing
 from transformer.presets import Preset, derive, get_preset
 from transformer.training.device import check_device_name
 
@@ -91,6 +92,9 @@ def read_request(folder: Path) -> RunRequest | None:
         content = json.loads(path.read_text("utf-8"))
         if content["format"] != FORMAT:
             raise ValueError(f"its format is {content['format']!r}; this version of Roundtable reads format {FORMAT}")
+        texts = (content["corpus"], content.get("preset", ""), content.get("device", ""), *content["probes"])
+        if not all(isinstance(text, str) for text in texts):
+            raise ValueError("its corpus, preset, device and probes are not all texts")
         known = {field.name for field in fields(RunRequest)} - {"name", "model", "train", "probes"}
         return RunRequest(
             name=folder.name,
@@ -102,7 +106,7 @@ def read_request(folder: Path) -> RunRequest | None:
     except FileNotFoundError:
         return None
     except (OSError, KeyError, TypeError, ValueError) as error:
-        raise CheckpointError(f"{path} does not describe a run: {error}.") from error
+        raise CheckpointError(f"{path} does not describe a run: {reason(error)}.") from error
 
 
 def with_absolute_corpus(request: RunRequest) -> RunRequest:
@@ -110,15 +114,11 @@ def with_absolute_corpus(request: RunRequest) -> RunRequest:
 
     Raises CorpusError when a corpus is neither a known name nor files that exist.
     """
-    from transformer.text.corpora import CORPORA, CorpusError
+    from transformer.text.corpora import CORPORA, no_corpus, own_files
 
     if request.uploaded or request.corpus in CORPORA:
         return request
-    parts = [Path(part) for part in request.corpus.split(",")]
-    if Path(request.corpus).is_file():
-        parts = [Path(request.corpus)]
-    for part in parts:
-        if not part.is_file():
-            allowed = f"{' | '.join(CORPORA)}, a .tsv file, or source.txt,target.txt"
-            raise CorpusError(f"There is no corpus {request.corpus!r}; allowed is {allowed}.")
-    return replace(request, corpus=",".join(str(part.resolve()) for part in parts))
+    files = own_files(request.corpus)
+    if not all(map(os.path.isfile, files)):
+        raise no_corpus(request.corpus)
+    return replace(request, corpus=",".join(str(path.resolve()) for path in files))

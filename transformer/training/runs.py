@@ -166,6 +166,8 @@ def rename(name: str, new_name: str) -> None:
     except FileExistsError as error:
         raise CheckpointError(f"{target} is already there; choose another name.") from error
     except OSError as error:
+        with suppress(OSError):
+            target.rmdir()
         raise CheckpointError(f"{folder} cannot be renamed: {error.strerror}.") from error
     finally:
         os.close(descriptor)
@@ -178,18 +180,11 @@ def _folder(name: str) -> Path:
 def _own_folder(name: str) -> Path:
     """The folder of a run that may be deleted or renamed."""
     folder = _folder(name)
-    if not _exists(folder):
+    if not folder.is_dir():
         raise CheckpointError(f"There is no run {name!r} in {runs_folder()}.")
     if _is_shipped(folder):
         raise CheckpointError(f"{name} is shipped with Roundtable and stays as it is.")
     return folder
-
-
-def _exists(folder: Path) -> bool:
-    try:
-        return folder.is_dir()
-    except OSError:  # a name of 100 letters may be too long for the file system
-        return False
 
 
 def _is_shipped(folder: Path) -> bool:

@@ -10,9 +10,10 @@ from transformer.checkpoint import CheckpointConfig, describe_corpus, read_confi
 from transformer.config import TrainConfig
 from transformer.folders import CheckpointError
 from transformer.presets import Preset
-from transformer.text.corpora import Corpus
+from transformer.text.corpora import Corpus, load_corpus
 from transformer.text.tokenizer import Tokenizer
 from transformer.training.distributed import ALONE, World
+from transformer.training.request import UPLOAD_FILE, RunRequest, read_request
 from transformer.training.trainer import EncodedPairs, Trainer
 
 
@@ -57,14 +58,28 @@ def resume_training(folder: Path, corpus: Corpus, device: torch.device | None = 
     Raises CheckpointError when the corpus is not, byte for byte, the one that training began with.
     """
     config = read_config(folder)
-    if corpus.sha256 != config.corpus["sha256"]:
+    before = config.corpus.get("sha256")
+    if corpus.sha256 != before:
         raise CheckpointError(
-            f"{folder} was trained on {config.corpus['name']} with sha256 {config.corpus['sha256']}, "
+            f"{folder} was trained on {config.corpus['name']} with sha256 {before}, "
             f"but the text found now has {corpus.sha256}."
         )
     tokenizer = Tokenizer.load(folder / "tokenizer.model")
     training, validation = (_encode(tokenizer, corpus, split) for split in ("train", "validation"))
     return Trainer(folder, config.model, config.train, training, validation, device, world)
+
+
+def corpus_of_run(folder: Path, request: RunRequest | None = None, notify: Callable[[str], None] = print) -> Corpus:
+    """What the run in a folder is trained on: as run.json says, or config.json where there is none.
+
+    request: what run.json will say, where it may not be there yet. Raises CheckpointError or CorpusError.
+    """
+    request = read_request(folder) if request is None else request
+    if request is None:
+        return load_corpus(read_config(folder).corpus["name"], notify=notify)
+    if not request.uploaded:
+        return load_corpus(request.corpus, notify=notify)
+    return replace(load_corpus(folder / UPLOAD_FILE), name=Path(request.corpus).stem)
 
 
 def _encode(tokenizer: Tokenizer, corpus: Corpus, split: str) -> EncodedPairs:

@@ -11,20 +11,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from transformer.config import ConfigError, TrainConfig
-from transformer.folders import CheckpointError
 from transformer.training import locks
 from transformer.training.device import find_device
 from transformer.training.distributed import World
 from transformer.training.failures import RunError, explain
 from transformer.training.reporter import Reporter
-from transformer.training.request import UPLOAD_FILE, RunRequest
+from transformer.training.request import RunRequest
 from transformer.training.signals import stop_signals
 from transformer.training.status import STOP_FILE, saved
 
 if TYPE_CHECKING:
     import torch
 
-    from transformer.text.corpora import Corpus
     from transformer.training.trainer import Trainer
 
 
@@ -136,7 +134,7 @@ class _Work:
         names = [device]
         if device.startswith("cuda") and not self.world.alone:
             names = [f"cuda:{index}" for index in range(self.world.local_size)]
-        paths = [self.folder.parent / f".device-{name.replace(':', '-')}.lock" for name in names]
+        paths = [locks.device_lock(self.folder.parent, name) for name in names]
 
         def waits(holder: str) -> None:
             self.reporter.now("queued", f"Waiting for {holder}, which uses {device}.")
@@ -145,19 +143,16 @@ class _Work:
             yield ours
 
     def _trainer(self, device: "torch.device") -> "Trainer":
-        from transformer.checkpoint import read_config
         from transformer.presets import Preset
         from transformer.training.budget import plan_epochs, plan_minutes
-        from transformer.training.start import resume_training, start_training
+        from transformer.training.start import corpus_of_run, resume_training, start_training
 
         folder, request, world = self.folder, self.request, self.world
         began = time.perf_counter()
         resumes = world.any(world.leads and (folder / "config.json").exists())
-        corpus = self._corpus()
+        corpus = corpus_of_run(folder, request, partial(self.reporter.now, "running"))
         self.reporter.now("running", f"Preparing {len(corpus.pairs('train')):,} sentence pairs of {corpus.name} …")
         if resumes:
-            if read_config(folder).step and not (folder / "state.pt").exists():
-                raise CheckpointError(f"{folder} has no state.pt, without which its training cannot go on.")
             return resume_training(folder, corpus, device, world)
         assert request is not None
 
@@ -170,17 +165,6 @@ class _Work:
 
         preset = Preset(request.model, request.train)
         return start_training(folder, corpus, preset, None, device, world, plan if request.steps is None else None)
-
-    def _corpus(self) -> "Corpus":
-        from transformer.checkpoint import read_config
-        from transformer.text.corpora import load_corpus
-
-        load = partial(load_corpus, notify=partial(self.reporter.now, "running"))
-        if self.request is None:
-            return load(read_config(self.folder).corpus["name"])
-        if not self.request.uploaded:
-            return load(self.request.corpus)
-        return replace(load(self.folder / UPLOAD_FILE), name=Path(self.request.corpus).stem)
 
     def _recorder(self, trainer: "Trainer") -> Callable[[], None]:
         """What records the run's probes when they are due."""
