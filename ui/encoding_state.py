@@ -59,7 +59,7 @@ def _parts(name: str, stamp: int, sentence: str, target: str | None) -> "ScorePa
 
 
 def divergences(request: Request, untrained: bool = False) -> dict[str, np.ndarray]:
-    """For each kind (layer, head): bits by which patterns move when the model is run without its positions.
+    """For each kind (layer, head): nats by which patterns move when the model is run without its positions.
 
     Both runs read the same sentence and the same target. Raises ValueError as trace does.
     """
@@ -69,12 +69,13 @@ def divergences(request: Request, untrained: bool = False) -> dict[str, np.ndarr
 
 @st.cache_resource(max_entries=8, show_spinner=False)
 def _divergences(name: str, stamp: int, sentence: str, target: str, untrained: bool) -> dict[str, np.ndarray]:
-    from transformer.analysis.order import divergence, without_positions
+    from transformer.analysis import compare
+    from transformer.analysis.order import without_positions
 
     checkpoint = load(name).untrained() if untrained else load(name)
     bare = replace(checkpoint, model=without_positions(checkpoint.model))
     given, taken = (_trace(one, sentence, target) for one in (checkpoint, bare))
-    return {kind: divergence(given[kind].pattern, taken[kind].pattern) for kind in KINDS}
+    return {kind: compare.by_index(compare.divergences(given[kind], taken[kind])) for kind in KINDS}
 
 
 def _trace(checkpoint: "Checkpoint", sentence: str, target: str):

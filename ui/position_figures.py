@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from transformer.analysis.compare import LN_2
 from transformer.analysis.distance import ByDistance
 from ui.encoding_theme import ENCODING_COLOURS, NEUTRAL
 from ui.figure_parts import BAR, GRIDLESS, domains, empty_figure, note
@@ -96,12 +97,12 @@ def parts_figure(parts: Mapping[str, np.ndarray], head: int, mask: np.ndarray, l
             }
         )
         above = {"x": sum(x) / 2, "xref": "paper", "xanchor": "center", "y": y[1], "yref": "paper", "yanchor": "bottom"}
-        note(figure, name, 13, **above)
+        note(figure, name, 12, **above)
     return figure
 
 
 def divergence_figure(divergences: Mapping[str, np.ndarray]) -> "go.Figure":
-    """Layer × head for each kind: how far patterns move, in bits, when positions are taken away."""
+    """Layer × head for each kind: how far patterns move, in nats, when positions are taken away."""
     figure = empty_figure(110 + 62 * max(len(values) for values in divergences.values()))
     places = domains(len(divergences), 0.04)
     for number, ((kind, values), place) in enumerate(zip(divergences.items(), places, strict=True), start=1):
@@ -111,14 +112,14 @@ def divergence_figure(divergences: Mapping[str, np.ndarray]) -> "go.Figure":
             xaxis=f"x{number}",
             yaxis=f"y{number}",
             zmin=0,
-            zmax=1,
+            zmax=LN_2,
             colorscale=colour_scale(WEIGHTS),
             showscale=number == len(divergences),
             xgap=2,
             ygap=2,
             texttemplate="%{z:.2f}" if heads <= 8 else None,
-            colorbar=BAR | {"title": {"text": "bits", "side": "top"}},
-            hovertemplate="L%{y}·H%{x}: <b>%{z:.3f} bits</b><extra></extra>",
+            colorbar=BAR | {"title": {"text": "nats", "side": "top"}},
+            hovertemplate="L%{y}·H%{x}: <b>%{z:.3f} nats</b><extra></extra>",
         )
         axis = GRIDLESS | {"ticks": ""}
         across = {"domain": place, "anchor": f"y{number}", "title": "head", "tickvals": list(range(heads))}

@@ -8,7 +8,7 @@ import torch
 
 from tests.model.small import SOURCE, TARGET_IN, largest_difference, small_model
 from transformer.analysis.by_length import buckets, score_by_length
-from transformer.analysis.order import divergence, order_effect, shuffled_words, without_positions
+from transformer.analysis.order import order_effect, shuffled_words, without_positions
 from transformer.analysis.score_parts import BIAS, CONTENT, POSITION, ROTATION, ScoreParts, score_parts
 from transformer.model import Transformer
 from transformer.model.hooks import Capture
@@ -85,16 +85,6 @@ def test_without_positions_shares_weights_and_leaves_the_model_alone(encoding: s
     assert torch.equal(bare(SOURCE, TARGET_IN), twin(SOURCE, TARGET_IN))
     assert torch.equal(model(SOURCE, TARGET_IN), before)
     assert (largest_difference(bare(SOURCE, TARGET_IN), before) < 1e-6) == (encoding == "none")
-
-
-def test_divergence_by_hand():
-    one, other = np.array([[1.0, 0], [1, 0]]), np.array([[0.0, 1], [1, 0]])
-    assert divergence(one, one) == 0
-    assert divergence(one, other) == pytest.approx(0.5)
-    assert divergence(one[None], other[None]).shape == (1,)
-    half = np.full((2, 2), 0.5)
-    assert divergence(one, half) == pytest.approx(0.311278, abs=1e-6)
-    assert np.isfinite(divergence(np.zeros((2, 2)), np.zeros((2, 2))))
 
 
 def test_shuffling_moves_whole_words_and_leaves_the_end():

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
-from jaxtyping import Float, Float64
+from jaxtyping import Float64
 
 from transformer.model.transformer import Transformer
 from transformer.text.tokenizer import BOS
@@ -19,20 +19,6 @@ def without_positions(model: Transformer) -> Transformer:
     weights = {name: weight for name, weight in model.state_dict().items() if not name.startswith("positions.")}
     bare.load_state_dict(weights, assign=True)
     return bare.eval()
-
-
-def divergence(
-    p: Float[np.ndarray, "*head query key"], q: Float[np.ndarray, "*head query key"]
-) -> Float64[np.ndarray, "*head"]:
-    """Jensen–Shannon divergence of two patterns, in bits, averaged over queries: 0 the same, 1 nothing in common."""
-    p, q = p.astype(float), q.astype(float)
-    middle = (p + q) / 2
-
-    def to_middle(pattern: np.ndarray) -> np.ndarray:
-        ratio = np.divide(pattern, middle, out=np.ones_like(middle), where=pattern > 0)
-        return (pattern * np.log2(ratio)).sum(-1)
-
-    return np.asarray(((to_middle(p) + to_middle(q)) / 2).mean(-1))
 
 
 def shuffled_words(words: Sequence[int], seed: int = 0) -> list[int]:
