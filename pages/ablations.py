@@ -46,9 +46,11 @@ positions. This page does the same with a model that trains in minutes, and adds
 ablation: the scale $1/\sqrt{d_k}$ of the scores, the warmup, the place of the normalization, attention itself.
 
 - **Δ** is a variant's value less that of what it is measured against, the base where nothing else is said.
-- Another seed changes a score too. A difference counts only if it is larger than the **spread** of the base's seeds.
+- Another seed changes a score too. A difference counts only if it is larger than the **margin** $t\, s\sqrt{1/n + 1/m}$
+  that 19 of 20 further seeds of the base would stay within: $s$ is the standard deviation of the base's seeds, $t$
+  Student's, $n$ and $m$ are the seeds on both sides.
 - **holds**: ours and the paper's point the same way. **does not hold**: they point apart. **cannot tell**: ours is
-  within the spread, or the paper's within its own rounding.
+  within the margin, or the paper's within its own rounding.
 - *divided* rows start with $W_Q / \sqrt{d_k}$: unscaled scores that are the scaled ones at step 0. What is left of a
   difference is then not a matter of how it began.
 - Side by side compares models head by head, each with the one in the sidebar. The **Jensen–Shannon divergence** of two

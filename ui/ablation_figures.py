@@ -29,8 +29,8 @@ _ROW = 24
 def dot_figure(sides: Mapping[Metric, Sequence[Comparison]]) -> "go.Figure":
     """Every variant a row: our difference from what it is measured against, and the paper's, for each metric.
 
-    The grey band is what another seed of the base makes; what lies inside says nothing. A diverged variant stands at
-    the edge, as an arrow.
+    The grey band is what another seed may make; what lies inside says nothing. A diverged variant stands at the edge,
+    as an arrow.
     """
     names = [one.name for one in next(iter(sides.values()))]
     figure = empty_figure(
@@ -40,12 +40,11 @@ def dot_figure(sides: Mapping[Metric, Sequence[Comparison]]) -> "go.Figure":
     for number, ((metric, found), place) in enumerate(zip(sides.items(), domains(len(sides), 0.04), strict=True), 1):
         axes = {"xaxis": f"x{number}", "yaxis": "y"}
         limit = _limit(found)
-        spread = next((one.spread for one in found if one.spread is not None), None)
-        if spread is not None:
-            figure.add_shape(
-                x0=-spread, x1=spread, y0=-0.5, y1=len(names) - 0.5, xref=f"x{number}", yref="y", fillcolor=BAND,
-                line_width=0, layer="below",
-            )  # fmt: skip
+        margins = [one.margin or 0.0 for one in found]
+        figure.add_bar(
+            base=[-margin for margin in margins], x=[2 * margin for margin in margins], y=rows, orientation="h",
+            width=1, marker={"color": BAND, "line": {"width": 0}}, hoverinfo="skip", showlegend=False, **axes,
+        )  # fmt: skip
         figure.add_scatter(
             x=[one.paper_delta for one in found], y=rows, mode="markers", name="the paper’s, at its own size",
             marker={"symbol": "diamond-open", "size": 10, "color": PAPERS, "line": {"width": 2}},
@@ -55,7 +54,7 @@ def dot_figure(sides: Mapping[Metric, Sequence[Comparison]]) -> "go.Figure":
         figure.add_scatter(
             x=[max(-limit, min(limit, one.delta)) for one in found], y=rows, mode="markers", name="ours",
             marker={
-                "size": 10, "color": OURS, "opacity": [1.0 if one.exceeds_spread else 0.45 for one in found],
+                "size": 10, "color": OURS, "opacity": [1.0 if one.distinguishable else 0.45 for one in found],
                 "symbol": [_symbol(one) for one in found],
             },
             showlegend=number == 1, legendgroup="ours",
@@ -92,7 +91,7 @@ def _told(one: Comparison) -> str:
     if one.ours is None:
         return f"{one.name}: diverged"
     digits = 2 if one.metric == "perplexity" else 1
-    within = "" if one.exceeds_spread else "; within what another seed makes"
+    within = "" if one.distinguishable else "; within what another seed may make"
     return f"{one.name}: {one.ours:.{digits}f}, {one.delta:+.{digits}f} against {one.against}{within}"
 
 

@@ -64,14 +64,14 @@ def table() -> None:
         if found["perplexity"]:
             st.caption(
                 "Each row against the base, or what the table says it is measured against: the dot is ours, pale where "
-                "it is not distinguishable; the diamond is the paper’s; the band is what a seed makes."
+                "it is not distinguishable; the diamond is the paper’s; the band is what another seed may make."
             )
             st.plotly_chart(
                 dot_figure(found), key="ablation_dots", config=CHART,
                 alt="Differences from the base of every variant, ours and the paper's.",
             )  # fmt: skip
         _numbers(results, found)
-    st.caption(_small_print(results))
+    st.caption(_small_print(results, found))
 
 
 def _summary(results: Sequence[Result], found: dict[Metric, list[Comparison]]) -> str:
@@ -93,7 +93,7 @@ def _summary(results: Sequence[Result], found: dict[Metric, list[Comparison]]) -
     diverged = [one.name for one in found["perplexity"] if one.ours is None]
     if diverged:
         sentences.append(f"Diverged: {', '.join(f'`{name}`' for name in diverged)}.")
-    if all(one.spread is None for one in found["perplexity"]):
+    if all(one.margin is None for one in found["perplexity"]):
         sentences.append("With one seed of the base nothing says how much is chance, so that nothing can be told.")
     return " ".join(sentences)
 
@@ -181,7 +181,7 @@ def _verdict(one: Comparison) -> str:
         return "diverged" if one.verdict is None else f"diverged: {one.verdict}"
     if one.verdict is not None:
         return one.verdict
-    return "the paper has no number" if one.exceeds_spread else "not distinguishable"
+    return "differs; the paper has no number" if one.distinguishable else "not distinguishable"
 
 
 def _finite(value: float) -> float | None:
@@ -202,8 +202,8 @@ def _cost(results: Sequence[Result]) -> None:
     st.caption("Rows: " + "; ".join(f"**{letter}** {meaning}" for letter, meaning in GROUPS.items()) + ".")
 
 
-def _small_print(results: Sequence[Result]) -> str:
-    """Budgets, seeds, what is missing: what a number needs beside it."""
+def _small_print(results: Sequence[Result], found: dict[Metric, list[Comparison]]) -> str:
+    """Budgets, seeds, what chance may make: what a number needs beside it."""
     tokens = sorted({one.target_tokens for one in results if one.diverged_at is None})
     said = []
     if tokens:
@@ -213,13 +213,27 @@ def _small_print(results: Sequence[Result]) -> str:
             "in the same order."
         )
     seeds = sorted({one.seed for one in results if one.name == "base"})
-    said.append(
-        f"The base has {len(seeds)} seed{'s' * (len(seeds) != 1)}, every other row one; the grey band reaches as far "
-        "as the base’s best seed lies from its worst, and what lies inside is called not distinguishable."
-    )
+    said.append(f"The base has {len(seeds)} seed{'s' * (len(seeds) != 1)}, every other row one.")
+    if margins := _margins(found):
+        said.append(
+            f"The grey band, {margins} against the base, is what 19 of 20 further seeds of the base would stay within, "
+            "by Student’s t over those it has; what lies inside is called not distinguishable. Of twenty rows that "
+            "change nothing, one would still lie outside."
+        )
     said.append(
         "Beam 4, α = 0.6, last weights. Perplexities are of different texts and pieces than the paper’s: compare "
-        "differences, not values. A paper’s gap within its own rounding counts as cannot tell."
+        "differences, not values. The paper’s gaps are taken as they stand, since it says nothing of seeds; one within "
+        "its own rounding counts as cannot tell."
     )
     said.append(f"BLEU signature: `{next((one.bleu_signature for one in results if one.bleu_signature), 'none')}`.")
     return " ".join(said)
+
+
+def _margins(found: dict[Metric, list[Comparison]]) -> str:
+    """What another seed may make by each metric; empty where the base's seeds do not say."""
+    digits = {"perplexity": 2, "bleu": 1}
+    against = {metric: next((one.margin for one in all_of_them if one.against == "base"), None)
+               for metric, all_of_them in found.items()}  # fmt: skip
+    return " and ".join(
+        f"±{margin:.{digits[metric]}f} {NAMES[metric]}" for metric, margin in against.items() if margin is not None
+    )

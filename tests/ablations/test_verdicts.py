@@ -1,7 +1,8 @@
-"""Three verdicts: what exceeds the seeds' spread and the paper's rounding, and points the same way, holds."""
+"""Three verdicts: what exceeds what a seed may make and the paper's rounding, and points the same way, holds."""
 
 import math
 
+import numpy as np
 import pytest
 
 from tests.ablations.results import result
@@ -11,7 +12,7 @@ from transformer.ablations.verdicts import SAYS, comparisons, missing, n_models,
 from transformer.presets import TABLE_3
 
 BASE = [result("base", 10.0, 20.0, 1), result("base", 10.2, 20.4, 2), result("base", 10.1, 20.2, 3)]
-"""Means 10.1 and 20.2, spreads 0.2 and 0.4."""
+"""Means 10.1 and 20.2, standard deviations 0.1 and 0.2: margins of 4.303 · √(1/3 + 1) · these, 0.497 and 0.994."""
 
 
 def verdict(name: str, perplexity: float | None, metric="perplexity", bleu: float = 20.2) -> str | None:
@@ -22,10 +23,10 @@ def verdict(name: str, perplexity: float | None, metric="perplexity", bleu: floa
 @pytest.mark.parametrize(
     ("name", "perplexity", "expected"),
     [
-        ("A-h1", 10.5, "holds"),
+        ("A-h1", 10.7, "holds"),
         ("A-h1", 9.5, "does not hold"),
-        ("A-h1", 10.3, "cannot tell"),
-        ("A-h1", 10.31, "holds"),
+        ("A-h1", 10.59, "cannot tell"),
+        ("A-h1", 10.60, "holds"),
         ("A-h1", None, "holds"),
         ("C-n6", 9.0, "holds"),
         ("A-h8", 8.0, "cannot tell"),
@@ -43,10 +44,30 @@ def test_verdicts_by_perplexity(name: str, perplexity: float | None, expected: s
 def test_more_bleu_is_better():
     """The paper's ΔBLEU: h = 1 −0.9; N = 8 −0.3, though its perplexity is better; learned −0.1, which is rounding."""
     assert verdict("A-h1", 10.5, "bleu", bleu=19.0) == "holds"
-    assert verdict("A-h1", 10.5, "bleu", bleu=21.0) == "does not hold"
-    assert verdict("C-n6", 9.0, "bleu", bleu=21.0) == "does not hold"
+    assert verdict("A-h1", 10.5, "bleu", bleu=21.2) == "does not hold"
+    assert verdict("C-n6", 9.0, "bleu", bleu=21.2) == "does not hold"
     assert verdict("E-learned", 10.0, "bleu", bleu=1.0) == "cannot tell"
-    assert verdict("A-h1", 10.5, "bleu", bleu=20.6) == "cannot tell"
+    assert verdict("A-h1", 10.5, "bleu", bleu=21.1) == "cannot tell"
+
+
+def test_one_further_seed_of_twenty_lies_outside_the_margin():
+    """A variant that changes nothing, 4,000 times; its perplexities are drawn as the base's are."""
+    drawn = np.random.default_rng(0).normal(10, 0.3, (4000, 4))
+    found = [
+        comparisons([*(result("base", x, seed=n) for n, x in enumerate(three, 1)), result("A-h1", x)], "perplexity")[0]
+        for *three, x in drawn.tolist()
+    ]
+    assert np.mean([one.distinguishable for one in found]) == pytest.approx(0.05, abs=0.01)
+
+
+def test_fewer_seeds_make_wider_margins():
+    """Of two seeds 0.2 apart: 12.706 · 0.1 · √2 · √(1/2 + 1); of one against one: the base's three say how far."""
+    (two,) = comparisons([*BASE[:2], result("A-h1", 12.0)], "perplexity")
+    assert two.margin == pytest.approx(12.706 * 0.1 * 3**0.5, rel=1e-4)
+    rows = [*BASE, result("A-h1", 11.0), result("unscaled-dk128", 12.0)]
+    against_base, against_one = comparisons(rows, "perplexity")
+    assert against_base.margin == pytest.approx(0.4969, abs=1e-4)
+    assert against_one.margin == pytest.approx(0.6085, abs=1e-4)
 
 
 def test_what_the_paper_says_is_measured_against_its_own_neighbour():
@@ -59,7 +80,7 @@ def test_what_the_paper_says_is_measured_against_its_own_neighbour():
 
 def test_with_one_seed_nothing_can_be_told():
     (found,) = comparisons([BASE[0], result("A-h1", 99.0)], "perplexity")
-    assert (found.spread, found.verdict, found.exceeds_spread) == (None, "cannot tell", False)
+    assert (found.margin, found.verdict, found.distinguishable) == (None, "cannot tell", False)
 
 
 def test_without_a_base_there_is_nothing_to_compare_with():
@@ -70,7 +91,7 @@ def test_without_a_base_there_is_nothing_to_compare_with():
 def test_a_diverged_variant_is_infinitely_worse():
     perplexity, bleu = (comparisons([*BASE, result("pre", None)], metric)[0] for metric in ("perplexity", "bleu"))
     assert (perplexity.ours, perplexity.delta, bleu.delta) == (None, math.inf, -math.inf)
-    assert perplexity.exceeds_spread
+    assert perplexity.distinguishable
 
 
 def test_the_tally_counts_every_finding_once():

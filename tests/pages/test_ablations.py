@@ -62,7 +62,7 @@ def test_what_holds_is_counted_and_what_turns_round_is_named(open_page, tmp_path
     assert "Of 3 findings of the paper, by perplexity: holds **1**, does not hold **1**, cannot tell **1**." in text
     assert "By perplexity these turn round: `B-dk8`." in text
     assert "3.0 million target tokens" in text
-    assert "The base has 3 seeds" in text
+    assert "The base has 3 seeds, every other row one. The grey band, ±0.50 perplexity and ±1.0 BLEU" in text
     assert "Diverged: `pre`." in text
     assert "**7 of 37** models are measured." in text
     assert "missing: A-h2, A-h8" in text

@@ -9,15 +9,15 @@ from ui.ablation_figures import Curve, cost_figure, curve_figure, dot_figure
 BASE = [result("base", 10.0, 20.0, 1), result("base", 10.2, 20.4, 2)]
 
 
-def test_dots_stand_at_the_differences_and_the_band_is_the_seeds_spread():
+def test_dots_stand_at_the_differences_and_the_band_is_what_a_seed_may_make():
     results = [*BASE, result("A-h1", 11.1, 19.2), result("pre", None)]
     figure = dot_figure({metric: comparisons(results, metric) for metric in ("perplexity", "bleu")})
-    paper, ours, bleu_paper, bleu = figure.data
+    band, paper, ours, _, bleu_paper, bleu = figure.data
     assert paper.x[0] == 0.37
     assert bleu_paper.x[0] == -0.9
     assert np.allclose([ours.x[0], bleu.x[0]], [1.0, -1.0])
-    band = figure.layout.shapes[0]
-    assert np.allclose([band.x0, band.x1], [-0.2, 0.2])
+    margin = 12.706 * 0.1 * 3**0.5
+    assert np.allclose([band.base, band.x], [[-margin, -margin], [2 * margin, 2 * margin]])
     assert ours.marker.symbol == ("circle", "triangle-right"), "a diverged variant lies off the scale"
     assert bleu.marker.symbol == ("circle", "triangle-left")
     assert ours.x[1] <= figure.layout.xaxis.range[1]
@@ -26,8 +26,9 @@ def test_dots_stand_at_the_differences_and_the_band_is_the_seeds_spread():
 
 def test_what_lies_inside_the_band_is_pale():
     figure = dot_figure({"perplexity": comparisons([*BASE, result("A-h1", 10.2)], "perplexity")})
-    assert figure.data[1].marker.opacity == (0.45,)
-    assert figure.data[1].text[0].endswith("within what another seed makes")
+    ours = figure.data[2]
+    assert ours.marker.opacity == (0.45,)
+    assert ours.text[0].endswith("within what another seed may make")
 
 
 def test_curves_and_costs_have_a_name_for_every_line():

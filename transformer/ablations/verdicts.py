@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import mean, stdev
 from typing import Literal
 
 from transformer.ablations.paper import PAPER, ROUNDING
@@ -14,8 +15,8 @@ Verdict = Literal["holds", "does not hold", "cannot tell"]
 VERDICTS: tuple[Verdict, ...] = ("holds", "does not hold", "cannot tell")
 BETTER = {"perplexity": -1, "bleu": 1}
 """The sign of a difference that is an improvement."""
-_EPSILON = 1e-9
-"""Of sums in floating point, so that 0.1 counts as 0.1."""
+_STUDENT = {2: 12.706, 3: 4.303, 4: 3.182, 5: 2.776}
+"""Student's t that 19 of 20 stay within, for a standard deviation over so many seeds of the base."""
 
 SAYS: dict[str, tuple[str, str]] = {
     "unscaled-dk128": ("A-h1", "§3.2.1: without 1/√d_k, large d_k pushes the softmax into regions of small gradients"),
@@ -35,38 +36,52 @@ class Comparison:
     """Its value, the mean over its seeds; None where every seed diverged."""
     delta: float
     """Our difference; infinite where the variant diverged."""
-    spread: float | None
-    """Highest less lowest over the base's seeds; None where there is only one."""
+    margin: float | None
+    """Within it another seed may make the difference; None where the base has one seed.
+
+    t · s · √(1/n + 1/m), with s the standard deviation of the base's seeds, n and m the seeds of the two sides, and t
+    Student's: had the variant changed nothing, its difference would stay within 19 times of 20.
+    """
     paper_delta: float | None
-    """The paper's difference from its base; None where it has no number."""
-    verdict: Verdict | None
-    """None where the paper says nothing."""
+    """The paper's difference from its base, of one run each as far as it says; None where it has no number."""
 
     @property
-    def exceeds_spread(self) -> bool:
-        """Whether our difference is larger than what another seed makes."""
-        return self.spread is not None and abs(self.delta) > self.spread + _EPSILON
+    def distinguishable(self) -> bool:
+        """Whether our difference is larger than what another seed may make."""
+        return self.margin is not None and abs(self.delta) > self.margin
+
+    @property
+    def verdict(self) -> Verdict | None:
+        """Whether our difference points where the paper's does, if either can be told from none.
+
+        None where the paper says nothing.
+        """
+        if self.paper_delta is None and self.name not in SAYS:
+            return None
+        expected = -BETTER[self.metric] if self.paper_delta is None else self.paper_delta
+        if not self.distinguishable or abs(expected) <= ROUNDING[self.metric]:
+            return "cannot tell"
+        return "holds" if (self.delta > 0) == (expected > 0) else "does not hold"
 
 
 def comparisons(results: Sequence[Result], metric: Metric) -> list[Comparison]:
     """Every variant of the table but the base, in the order of training; none without a measured base."""
     measured = {name: _values(results, name, metric) for name in VARIANTS}
-    if not measured["base"]:
+    base = measured["base"]
+    if not base:
         return []
     present = {result.name for result in results}
-    spread = max(measured["base"]) - min(measured["base"]) if len(measured["base"]) > 1 else None
+    certain = _STUDENT[min(len(base), max(_STUDENT))] * stdev(base) if len(base) > 1 else None
     found = []
     for name in VARIANTS:
         against, _ = SAYS.get(name, ("base", ""))
-        if name == "base" or name not in present or not measured[against]:
+        values, reference = measured[name], measured[against]
+        if name == "base" or name not in present or not reference:
             continue
-        reference = _mean(measured[against])
-        ours = _mean(measured[name]) if measured[name] else None
-        delta = -BETTER[metric] * math.inf if ours is None else ours - reference
-        paper = _paper_delta(name, metric)
-        found.append(
-            Comparison(name, metric, against, ours, delta, spread, paper, _verdict(name, metric, delta, spread, paper))
-        )
+        ours = mean(values) if values else None
+        delta = -BETTER[metric] * math.inf if ours is None else ours - mean(reference)
+        margin = None if certain is None else certain * math.sqrt(1 / max(1, len(values)) + 1 / len(reference))
+        found.append(Comparison(name, metric, against, ours, delta, margin, _paper_delta(name, metric)))
     return found
 
 
@@ -91,24 +106,9 @@ def tally(found: Sequence[Comparison]) -> dict[Verdict, int]:
     return {verdict: sum(one.verdict == verdict for one in found) for verdict in VERDICTS}
 
 
-def _verdict(name: str, metric: Metric, delta: float, spread: float | None, paper: float | None) -> Verdict | None:
-    if paper is None and name not in SAYS:
-        return None
-    if paper is not None and abs(paper) <= ROUNDING[metric] + _EPSILON:
-        return "cannot tell"
-    if spread is None or abs(delta) <= spread + _EPSILON:
-        return "cannot tell"
-    expected = -BETTER[metric] if paper is None else paper
-    return "holds" if (delta > 0) == (expected > 0) else "does not hold"
-
-
 def _values(results: Sequence[Result], name: str, metric: Metric) -> list[float]:
     values = (getattr(result, metric) for result in results if result.name == name and result.diverged_at is None)
     return [value for value in values if value is not None]
-
-
-def _mean(values: Sequence[float]) -> float:
-    return sum(values) / len(values)
 
 
 def _paper_delta(name: str, metric: Metric) -> float | None:
