@@ -11,6 +11,7 @@ from pages.heads.take import take_it_with_you
 from pages.heads.take_two import take_both
 from ui.captions import shown_line
 from ui.link import link_line
+from ui.markdown import plain
 from ui.sidebar import NO_MODEL, Request
 from ui.state import load, show_page
 
@@ -71,7 +72,7 @@ def heads(request: Request) -> None:
             with take:
                 (take_both if shown[TWO].open else take_it_with_you)(request, view)
     except ValueError as error:
-        st.warning(str(error))
+        st.warning(plain(error))
     said = link_line(KEYS, st.session_state) + shown_line(view.kind, view.filters, view.n_heads)
     if said:
         note.html(said)

@@ -4,6 +4,7 @@ import streamlit as st
 
 from transformer.folders import find_checkpoint
 from ui.link import link_line
+from ui.markdown import plain
 from ui.sidebar import NO_MODEL, Request, describe
 from ui.state import about, show_page
 
@@ -24,9 +25,9 @@ def show() -> None:
         st.markdown(card.read_text("utf-8").removeprefix(f"# {request.model}\n"), width=760)
         return
     corpus = about(request.model).get("corpus") or {}
-    st.markdown(f"**{request.model}** has no card. Its config.json says: {describe(request.model)}.")
+    st.markdown(f"**{request.model}** has no card. Its config.json says: {plain(describe(request.model))}.")
     names = {"name": "Corpus", "licence": "Licence", "attribution": "Attribution"}
-    st.table({name: str(corpus.get(field, "")) for field, name in names.items()}, width="content")
+    st.table({name: plain(corpus.get(field, "")) for field, name in names.items()}, width="content")
 
 
 show_page(show)

@@ -12,6 +12,7 @@ from pages.translating.deleting import deleting
 from pages.translating.take import take_it_with_you
 from pages.translating.view import controls
 from ui.link import link_line
+from ui.markdown import plain
 from ui.sidebar import NO_MODEL, Request
 from ui.state import load, show_page
 
@@ -66,7 +67,7 @@ def translation(request: Request) -> None:
             load(request.model)
         view, take = controls(request)
     except ValueError as error:
-        st.warning(str(error))
+        st.warning(plain(error))
         return
     note = st.container(key="view_note", gap=None)
     tabs = st.tabs(TABS, key="translation_tab", bind="query-params")
@@ -79,7 +80,7 @@ def translation(request: Request) -> None:
                     with take:
                         take_it_with_you(view, taken)
             except ValueError as error:
-                tab.warning(str(error))
+                tab.warning(plain(error))
     if said := link_line(KEYS, {**st.session_state, **forced.held(), **replay.held()}):
         note.html(said)
 

@@ -5,7 +5,8 @@ import streamlit as st
 from transformer.training import runs
 from transformer.training.runs import Run
 from ui.go_to import is_going
-from ui.run_text import plain, progress, share, time_left
+from ui.markdown import plain
+from ui.run_text import progress, share, time_left
 
 EVERY = 1.0
 """Seconds between two looks at a run."""
@@ -34,7 +35,7 @@ def stop(name: str) -> None:
     try:
         runs.stop(name, wait=False)
     except ValueError as error:
-        st.toast(plain(str(error)))
+        st.toast(plain(error))
 
 
 def look(name: str) -> Run | None:

@@ -1,15 +1,6 @@
-"""Runs in words: how far, how long still, and names that Markdown and HTML show as they are."""
-
-import re
+"""Runs in words: how far, and how long still."""
 
 from transformer.training.runs import Run
-
-_MARKS = re.compile(r"([\\`*_{}\[\]()#+\-.!:$~<>|&])")
-
-
-def plain(text: str) -> str:
-    """Text that Markdown shows as it is, on one line."""
-    return _MARKS.sub(r"\\\1", " ".join(text.split()))
 
 
 def progress(run: Run) -> str:

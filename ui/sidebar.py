@@ -9,6 +9,7 @@ from transformer import list_checkpoints
 from transformer.text.algorithmic import TASKS
 from ui.active_run import active_runs
 from ui.go_to import arrive
+from ui.markdown import plain
 from ui.state import about
 from ui.train_form import train_form
 
@@ -57,7 +58,7 @@ def _request() -> Request | None:
         return None
     first = models.index(FIRST_CHOICE) if FIRST_CHOICE in models else 0
     model = st.selectbox("Model", models, index=first, key="model", bind="query-params", on_change=_fit_sentence)
-    st.caption(describe(model))
+    st.caption(plain(describe(model)))
     sentence = st.text_area(
         "Sentence",
         examples(model)[0],

@@ -11,7 +11,8 @@ from transformer.training.device import devices
 from transformer.training.estimate import Estimate, estimate
 from transformer.training.request import MAX_PROBES, RunRequest
 from ui.go_to import go_to
-from ui.run_text import duration, plain
+from ui.markdown import plain
+from ui.run_text import duration
 from ui.train_choices import (
     NUMBERS,
     OWN,

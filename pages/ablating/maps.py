@@ -8,6 +8,7 @@ from transformer.export.markup import escape
 from ui.compare_figures import Panel, opened_figure
 from ui.figures import describe_head, head_figure
 from ui.head_grid import column_width, head_grid
+from ui.markdown import plain
 from ui.theme import KIND_NAMES
 
 CHART = {"displaylogo": False}
@@ -124,7 +125,7 @@ def _elsewhere(shown: Shown, numbers: list[int]) -> None:
             if place is None:
                 st.info(shown.missing(number))
                 continue
-            st.markdown(f"**{_plain(shown.names[number])}** · {KIND_NAMES[shown.kind]} {shown.head(number, place)}")
+            st.markdown(f"**{plain(shown.names[number])}** · {KIND_NAMES[shown.kind]} {shown.head(number, place)}")
             figure, alt = head_figure(attention, *place, width), describe_head(attention, *place)
             st.plotly_chart(figure, width="content", key=f"opened_{number}", alt=alt, config=CHART)
 
@@ -144,8 +145,3 @@ def _alt(shown: Shown, compares: list[int]) -> str:
             text += f" Its largest difference from {shown.names[0]} is {np.abs(apart).max(initial=0):.2f}."
         said.append(text)
     return " ".join(said)
-
-
-def _plain(text: str) -> str:
-    """Text that Markdown shows as it is."""
-    return "".join(f"\\{letter}" if letter in "\\`*_{}[]()#+-.!|<>~$:" else letter for letter in text)

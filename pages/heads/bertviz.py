@@ -4,6 +4,7 @@ import streamlit as st
 
 from pages.heads.single import attention_of
 from pages.heads.view import View
+from ui.markdown import plain
 from ui.sidebar import Request
 
 VIEWS = ("head view", "model view")
@@ -27,6 +28,6 @@ def bertviz(request: Request, view: View) -> None:
                 dark=st.context.theme.type == "dark",
             )
         except BertVizError as error:
-            st.info(str(error))
+            st.info(plain(error))
             return
     st.iframe(page, height="content", alt=f"BertViz, {chosen} of {view.kind} attention")

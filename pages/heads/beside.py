@@ -10,6 +10,7 @@ from pages.heads.view import View
 from transformer.analysis.attention import Attention
 from ui.captions import translation_line
 from ui.head_grid import column_width, head_grid
+from ui.markdown import plain
 from ui.sidebar import Request, examples
 from ui.state import trace
 
@@ -52,6 +53,6 @@ def _grid(request: Request, view: View, place: int) -> Attention | None:
             translation = trace(request.model, request.sentence, request.target, view.untrained).translation
         st.html(translation_line(translation, request.model, view.untrained, typed=request.target is not None))
     except ValueError as error:
-        st.warning(str(error))
+        st.warning(plain(error))
         return None
     return attention

@@ -15,6 +15,7 @@ from transformer.export.svg_equation import equation_svg
 from ui.equation_source import source_of
 from ui.equation_strip import equation_strip, too_long
 from ui.equation_text import arithmetic_block
+from ui.markdown import plain
 from ui.sidebar import Request
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ def equation(request: Request, view: View, attention: Attention, width: int) -> 
     try:
         parts = opened_parts(request, view)
     except ValueError as error:
-        st.info(str(error))
+        st.info(plain(error))
         return
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         cell = choose_cell(parts)

@@ -8,6 +8,7 @@ from pages.heads.view import View
 from transformer.analysis.attention import Attention
 from transformer.export.about import About
 from ui.lines import chosen_lines, lines_picture
+from ui.markdown import plain
 from ui.sidebar import Request
 from ui.state import about
 
@@ -31,7 +32,7 @@ def lines(request: Request, view: View, attention: Attention, width: int) -> Non
     try:
         drawn = chosen_lines(attention, layer, sorted(heads), sorted(map(place_of, queries)))
     except ValueError as error:
-        st.info(str(error))
+        st.info(plain(error))
         return
     left, right = st.columns((3, 1), gap="small")
     left.html(

@@ -11,6 +11,7 @@ from transformer.analysis.attention import Attention
 from transformer.export.head_files import key_rows, pair_rows
 from transformer.export.svg_neurons import MOST_KEYS, neurons_svg
 from ui.equation_text import pair_line
+from ui.markdown import plain
 from ui.neuron_figures import describe_pair, describe_row, pair_figure, row_figure
 from ui.sidebar import Request
 
@@ -22,7 +23,7 @@ def neurons(request: Request, view: View, attention: Attention, width: int) -> N
     try:
         parts = opened_parts(request, view)
     except ValueError as error:
-        st.info(str(error))
+        st.info(plain(error))
         return
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         query = choose_query(parts)

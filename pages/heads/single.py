@@ -15,6 +15,7 @@ from ui.captions import (
 )
 from ui.filtered_state import entropies, filtered_attention, opened_entropy
 from ui.head_grid import column_width, head_grid
+from ui.markdown import plain
 from ui.sidebar import Request
 from ui.state import trace
 
@@ -46,7 +47,7 @@ def one_sentence(request: Request, view: View) -> None:
                 translation = trace(request.model, request.sentence, request.target, view.untrained).translation
             st.html(translation_line(translation, request.model, view.untrained, typed=request.target is not None))
         except ValueError as error:
-            st.warning(str(error))
+            st.warning(plain(error))
         measured = entropies(request, view.kind, view.untrained)
         about_it = "" if view.untrained else what_it_attends_to(attention, layer, head)
         st.html(near_uniform_line(measured) + about_it + not_explanation())

@@ -13,7 +13,7 @@ from transformer.export.as_code import as_code
 from transformer.export.palette import head_name
 from ui.export_state import report, view_about
 from ui.sidebar import Request
-from ui.take import file_button, picture_buttons, plain
+from ui.take import file_button, file_stem, picture_buttons
 
 PICTURES = ("all heads", "opened head")
 NOTHING = "There is nothing here to take: show special tokens again, or type another sentence or target."
@@ -55,7 +55,7 @@ def take_picture(
         name += "-" + head_name(attention.layers[place[0]], attention.heads[place[1]]).replace("·", "-")
     with st.container(horizontal=True, key="pictures"):
         picture_buttons(draw(views, opened), name, "take")
-    st.caption(f"Saved as `{plain(name)}`, with what it shows and of which model inside.")
+    st.caption(f"Saved as `{file_stem(name)}`, with what it shows and of which model inside.")
 
 
 def svg_of(views: Sequence[tuple[Attention, About]], head: tuple[int, int] | None) -> str:

@@ -19,7 +19,6 @@ from ui.export_state import view_about
 from ui.lines import Lines
 from ui.sidebar import Request
 from ui.state import trace
-from ui.take import plain
 from ui.taken import Arrays, Facts, Origin, Taken, take_views
 
 if TYPE_CHECKING:
@@ -74,7 +73,7 @@ def take_lines(request: Request, view: View, lines: Lines) -> None:
             "picture": lambda about, _: lines_svg(lines.attention, lines.layer, lines.heads, about, lines.queries)
         }
         heads = "-".join(f"H{name}" for name in names)
-        name = plain(f"{request.model}-{view.kind}-L{layer}-{heads}-lines")
+        name = f"{request.model}-{view.kind}-L{layer}-{heads}-lines"
         tables = {"weights": partial(line_rows, lines)}
         _take(request, view, origin, pictures, tables, partial(line_arrays, lines), name)
         st.markdown("**As code**: the same weights from Python")

@@ -12,6 +12,7 @@ from pages.heads.view import View
 from transformer.analysis.attention import Attention
 from transformer.export.about import About
 from ui.export_state import report, view_about
+from ui.markdown import plain
 from ui.sidebar import Request
 from ui.take import file_button
 
@@ -22,7 +23,7 @@ def take_both(request: Request, view: View) -> None:
     try:
         attentions = [attention_of(side, view) for side in sides]
     except ValueError as error:
-        st.info(str(error))
+        st.info(plain(error))
         return
     if any(0 in attention.pattern.shape for attention in attentions):
         st.info(NOTHING)

@@ -7,6 +7,7 @@ from pages.runs.choose import choose_probe, choose_run
 from transformer.analysis.trace import KINDS
 from transformer.training.runs import Run
 from ui.film import film
+from ui.markdown import plain
 from ui.probe_state import entropies, probes_of
 from ui.training_figures import entropy_chart
 
@@ -29,7 +30,7 @@ def _film(name: str, index: int, n_probes: int, kind: str, live: bool) -> None:
     try:
         probes = probes_of(name)
     except ValueError as error:
-        st.warning(str(error))
+        st.warning(plain(error))
         return
     if len(probes) != n_probes:
         st.rerun()  # the run has begun to record, and there may be a choice

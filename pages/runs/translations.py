@@ -7,6 +7,7 @@ import streamlit as st
 from pages.runs.choose import choose_run
 from transformer.training.probes import Probe
 from transformer.training.runs import Run
+from ui.markdown import plain
 from ui.probe_state import probes_of
 
 EVERY = 2.0
@@ -21,7 +22,7 @@ def _tables(name: str, live: bool) -> None:
     try:
         probes = probes_of(name)
     except ValueError as error:
-        st.warning(str(error))
+        st.warning(plain(error))
         return
     if not probes:
         st.info(

@@ -10,6 +10,7 @@ from pages.translating.state import Ids, labels, search, target_trace, typed_ids
 from transformer.analysis.trace import Trace
 from transformer.decoding.hypothesis import Hypothesis
 from ui.captions import translation_line
+from ui.markdown import plain
 from ui.sidebar import Request
 from ui.state import load
 
@@ -105,7 +106,7 @@ def _typed(request: Request) -> Ids | None:
     try:
         return typed_ids(request.model, request.target)
     except ValueError as error:
-        st.warning(str(error))
+        st.warning(plain(error))
         return None
 
 

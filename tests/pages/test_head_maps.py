@@ -1,6 +1,7 @@
 import pytest
 
 from tests.pages.pictures import assert_plain, figure, grid, text
+from ui.markdown import plain
 
 AWKWARD = {
     "one word": "Hi",
@@ -53,7 +54,7 @@ def test_an_empty_sentence_gets_one_plain_sentence(open_app, sentence):
     app = open_app()
     app.text_area(key="sentence").set_value(sentence).run()
     assert_plain(app)
-    assert [warning.value for warning in app.warning] == ["The sentence is empty; type at least one word."]
+    assert [plain("The sentence is empty; type at least one word.")] == [warning.value for warning in app.warning]
     assert not app.get("plotly_chart")
     assert app.button_group(key="kind").value == "encoder", "the controls stay, and with them the view"
 
@@ -69,7 +70,7 @@ def test_what_is_too_long_gets_one_plain_sentence(open_app):
     app = open_app(sentence="long " * 1000)
     assert_plain(app)
     assert len(app.warning) == 1
-    assert "maps of 12 heads take 1,154: shorten it." in app.warning[0].value
+    assert plain("maps of 12 heads take 1,154: shorten it.") in app.warning[0].value
 
 
 def test_a_target_that_is_too_long_leaves_the_encoder(open_app):
@@ -151,4 +152,4 @@ def test_a_broken_checkpoint_gets_one_plain_sentence(open_app, checkpoints, tmp_
     app.selectbox(key="model").set_value("broken").run()
     assert_plain(app)
     assert len(app.warning) == 1
-    assert "model.safetensors" in app.warning[0].value
+    assert plain("model.safetensors") in app.warning[0].value

@@ -14,6 +14,7 @@ from tests.pages.pictures import assert_plain, grid, grids, opened, pixels, text
 from transformer import load_checkpoint
 from transformer.analysis.filters import Filters
 from ui.canvas import BROKEN, FULL
+from ui.markdown import plain
 
 SENTENCE, TARGET = "The animal was tired.", "Das Tier war müde."
 
@@ -144,7 +145,7 @@ def test_two_sentences_are_taken_together(open_app, filters):
         assert np.allclose(shown[drawn], pattern[drawn], atol=1e-6)
     app.text_input(key="second").set_value("").run()
     assert_plain(app)
-    assert [info.value for info in app.info] == ["The sentence is empty; type at least one word."]
+    assert [plain("The sentence is empty; type at least one word.")] == [info.value for info in app.info]
 
 
 def test_an_empty_second_sentence_leaves_the_first(open_app):
@@ -152,7 +153,7 @@ def test_an_empty_second_sentence_leaves_the_first(open_app):
     app.text_input(key="second").set_value("").run()
     assert_plain(app)
     assert len(grids(app)) == 1
-    assert [warning.value for warning in app.warning] == ["The sentence is empty; type at least one word."]
+    assert [plain("The sentence is empty; type at least one word.")] == [warning.value for warning in app.warning]
 
 
 def test_the_table_has_the_numbers_of_the_picture(open_app, trace):
@@ -366,5 +367,5 @@ def test_a_model_that_cannot_translate_says_why_and_shows_its_encoder(open_app, 
     app = open_app(model="broken", sentence=SENTENCE)
     assert_plain(app)
     assert len(app.warning) == 1
-    assert "its scores are not numbers (NaN)" in app.warning[0].value
+    assert plain("its scores are not numbers (NaN)") in app.warning[0].value
     assert grid(app)["broken"]

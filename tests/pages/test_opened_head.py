@@ -23,6 +23,7 @@ from transformer.analysis.filters import Filters
 from transformer.export.equation import Cell
 from transformer.weights import named_weights, save_weights
 from ui.lines import Lines
+from ui.markdown import plain
 
 VIEWS = ("Lines", "Neurons", "Equation")
 HOSTILE = (
@@ -228,7 +229,8 @@ def test_500_words_give_a_note_and_lines_once_queries_are_chosen(open_app):
     sentence = " ".join(["The animal", "is wide"] * 125)
     app = open_app(opened_view="Lines", sentence=sentence, target="Das Tier")
     assert_plain(app)
-    assert "cannot be told apart: choose queries here, or see all weights in the Map and the grid." in app.info[0].value
+    said = "cannot be told apart: choose queries here, or see all weights in the Map and the grid."
+    assert plain(said) in app.info[0].value
     app.multiselect(key="line_queries").set_value([app.multiselect(key="line_queries").options[3]]).run()
     assert_plain(app)
     assert len(picture(app)["queries"]) == 1
