@@ -31,7 +31,7 @@ A run is a process of its own: it goes on when this page is closed, and stops wh
 """
 TABS = ("Curves", "Patterns over training", "Translations", "All runs")
 KEYS = (
-    *("model", "sentence", "target", "runs", "training_tab", "smoothing", "kind", "run"),
+    *("model", "sentence", "target", "runs", "training_tab", "smoothing", "kind", "run", "probe"),
     film_step.PARAMETER,
 )
 """What a link to this page may say."""

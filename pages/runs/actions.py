@@ -6,14 +6,14 @@ from transformer.folders import CheckpointError
 from transformer.training import runs
 from transformer.training.runs import Run
 from ui.go_to import go_to
-from ui.run_text import plain
+from ui.markdown import plain
 
 
 def resume(name: str) -> None:
     try:
         runs.resume(name)
     except (ValueError, OSError) as error:
-        st.toast(plain(str(error)))
+        st.toast(plain(error))
 
 
 def open_on_head_maps(run: Run) -> None:
@@ -23,7 +23,7 @@ def open_on_head_maps(run: Run) -> None:
 
 @st.dialog("Rename a run")
 def ask_to_rename(name: str) -> None:
-    st.text_input("New name", name, max_chars=60, key="new_name")
+    st.text_input("New name", name, max_chars=60, key=f"new_name_{name}")
     with st.container(horizontal=True):
         renamed = st.button("Rename", key="rename_now", on_click=_rename, args=(name,))
         kept = st.button("Leave it", key="rename_not")
@@ -49,7 +49,7 @@ def _close_or_say(done: bool, left: bool) -> None:
 
 
 def _rename(name: str) -> None:
-    new = st.session_state.new_name.strip()
+    new = st.session_state[f"new_name_{name}"].strip()
     if new == name:
         return
     try:

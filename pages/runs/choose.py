@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from transformer.export.markup import shorten
 from transformer.training.runs import Run
 from ui.probe_state import probes_of
 
@@ -22,8 +23,6 @@ def choose_probe(run: Run) -> tuple[int, int]:
         sources = []
     if len(sources) < 2:
         return 0, len(sources)
-    numbers = list(range(len(sources)))
-    index = st.selectbox(
-        "Probe sentence", numbers, format_func=lambda at: sources[at], key=f"probe_{run.name}", width=420
-    )
-    return index, len(sources)
+    options = [f"{place} {shorten(source, 60)}" for place, source in enumerate(sources)]
+    chosen = st.selectbox("Probe sentence", options, key="probe", bind="query-params", width=420)
+    return options.index(chosen), len(sources)

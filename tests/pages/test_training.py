@@ -14,7 +14,8 @@ from transformer.training import locks, runs
 from transformer.training.probes import Probe, save_probes
 from transformer.training.status import LOCK_FILE, STOP_FILE
 from ui.film import NEWEST
-from ui.run_text import duration, plain
+from ui.markdown import plain
+from ui.run_text import duration
 
 PAGE = "pages/training.py"
 CURVES, PATTERNS, TRANSLATIONS, ALL = "Curves", "Patterns over training", "Translations", "All runs"
@@ -228,15 +229,26 @@ def test_a_renamed_run_stays_in_view(open_page, folder):
     app = open_page(runs="one")
     assert app.multiselect(key="runs").value == ["one"]
     app.button(key="rename_one").click().run()
-    app.text_input(key="new_name").set_value("../x")
+    app.text_input(key="new_name_one").set_value("../x")
     app.button(key="rename_now").click().run()
     assert [path.name for path in sorted(folder.iterdir())] == ["one", "two"]
     app.button(key="rename_one").click().run()
     assert "cannot name a checkpoint" in app.warning[0].value.replace("\\", "")
-    app.text_input(key="new_name").set_value("new")
+    app.text_input(key="new_name_one").set_value("new")
     app.button(key="rename_now").click().run()
     assert (folder / "new").exists()
     assert app.multiselect(key="runs").value == ["new"]
+
+
+def test_what_was_typed_for_one_run_is_not_offered_for_another(open_page, folder):
+    """A dialog that is closed by its cross keeps its widgets."""
+    make_run(folder, "one")
+    make_run(folder, "two", created=5.0)
+    app = open_page(runs=["one", "two"])
+    app.button(key="rename_one").click().run()
+    app.text_input(key="new_name_one").set_value("typed").run()
+    app.button(key="rename_two").click().run()
+    assert app.text_input(key="new_name_two").value == "two"
 
 
 def test_a_run_that_vanished_leaves_the_choice(open_page, folder):
@@ -291,14 +303,17 @@ def test_a_link_keeps_the_step_of_a_film_unless_it_is_the_newest_or_none(open_pa
     assert header["step"] == (0 if asked == "0" else NEWEST)
 
 
-def test_one_of_several_probes_is_chosen(open_page, folder):
+def test_one_of_several_probes_is_chosen_or_asked_for_by_a_link(open_page, folder):
     other = Probe("other", "x", PROBE.traces[:1], PROBE.translations[:1])
     save_probes(make_run(folder, "one"), [PROBE, other])
     app = open_page(PATTERNS, kind="cross")
-    app.selectbox(key="probe_one").set_value(1).run()
-    assert not app.exception
-    (entropy,) = charts(app).values()
-    assert entropy["series"][0]["data"] == [[0, 0.0]]
+    assert app.selectbox(key="probe").options == [f"0 {PROBE.source}", "1 other"]
+    app.selectbox(key="probe").set_value("1 other").run()
+    asked = open_page(PATTERNS, kind="cross", probe="1 other")
+    for shown in (app, asked):
+        assert not shown.exception
+        (entropy,) = charts(shown).values()
+        assert entropy["series"][0]["data"] == [[0, 0.0]]
 
 
 def test_when_a_run_begins_to_record_its_probes_can_be_chosen(open_page, folder):
