@@ -10,6 +10,7 @@ from transformer.analysis.attention import Attention
 from transformer.analysis.filters import Filters
 from transformer.analysis.measures import NEAR_UNIFORM
 from transformer.analysis.trace import Translation
+from transformer.export.numbers import number
 from ui.theme import KIND_NAMES
 
 _MEANINGS = {
@@ -113,7 +114,7 @@ def translation_line(translation: Translation, model: str, untrained: bool = Fal
     note = f"{escape(model)} writes" if translation.generated else "typed target"
     if untrained:
         note = f"{'typed target' if typed else f'{escape(model)} writes, trained'}; its untrained twin reads it"
-    log_prob = f"{translation.log_prob:.1f}".replace("-", "−")
+    log_prob = number(translation.log_prob, 1)
     likely = f"log-probability {log_prob} nats over {len(translation.token_log_probs)} tokens, end of sentence included"
     return (
         f'<div class="translation"><div class="note">{note}</div>'

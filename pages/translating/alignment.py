@@ -16,7 +16,6 @@ from pages.translating.aligned import (
 )
 from pages.translating.as_code import alignment_code, show_code
 from pages.translating.layers import ALL, AlignBy, layer_number, layer_options, said_layer
-from pages.translating.state import evaluation
 from pages.translating.view import View
 from transformer.analysis.alignment import Direction
 from transformer.analysis.attention import Attention
@@ -24,6 +23,7 @@ from transformer.export.markup import escape, tag
 from transformer.export.numbers import number
 from transformer.export.svg_document import framed
 from transformer.export.svg_map import Map, map_svg
+from ui.state import load
 from ui.taken import Taken
 from ui.translation_lines import MOST_WORDS
 from ui.translation_maps import describe_map, map_figure
@@ -44,7 +44,7 @@ CHART, MAP_WIDTH, WIDE = {"displaylogo": False}, 560, 1040
 
 
 def alignment(view: View) -> Taken | None:
-    cross, measured = view.trace.cross, gold_scores(evaluation(view.model))
+    cross, measured = view.trace.cross, gold_scores(load(view.model).evaluation)
     best = measured[0][1]["best_layer"] if measured else {"rows": "written", "layer": None}
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium", key="align_controls"):
         how = _controls(cross, best)
@@ -99,8 +99,8 @@ def _controls(cross: Attention, best: Mapping[str, Any]) -> AlignBy:
         "Head", heads, key="align_head", bind="query-params", width=96, disabled=layer == ALL
     )  # fmt: skip
     rows = st.segmented_control(
-        "Rows where a word is", list(ROWS), default=best["rows"] if best["rows"] in ROWS else "written",
-        required=True, key="align_rows", bind="query-params",
+        "Rows where a word is", list(ROWS), default=best["rows"], required=True,
+        key="align_rows", bind="query-params",
         help="The step that writes a word does not know it yet, the next one reads it: better in the lower layers.",
     )  # fmt: skip
     by = st.selectbox(
@@ -140,24 +140,34 @@ def _said_lines(shown: Alignment) -> str:
 
 def gold_scores(evaluation: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
     """What evaluation.json says of word alignment: names of gold files and their error rates, the largest first."""
-    needed = {"best_layer", "diagonal_aer", "layers"}
     found = [
         (name.removeprefix(PREFIX), result)
         for name, result in evaluation.items()
-        if name.startswith(PREFIX) and isinstance(result, dict) and needed <= set(result)
+        if name.startswith(PREFIX) and _is_measured(result)
     ]
-    return sorted(found, key=lambda each: -each[1].get("n_sentences", 0))
+    return sorted(found, key=lambda each: -each[1]["n_sentences"])
+
+
+def _is_measured(result: Any) -> bool:
+    """Whether it is what `roundtable align` writes; the file may come from anywhere."""
+    try:
+        best = result["best_layer"]
+        numbers = [best["layer"], best["aer"], result["diagonal_aer"], result["n_sentences"]]
+        numbers += [each for kind in ROWS for each in result["layers"][kind]]
+        return best["rows"] in ROWS and all(isinstance(each, int | float) for each in numbers)
+    except (KeyError, TypeError):
+        return False
 
 
 def said_scores(name: str, result: Mapping[str, Any], how: AlignBy) -> str:
     """Alignment error rates as HTML: the best layer's, the diagonal's beside it, and that of the layer shown."""
-    best, n = result["best_layer"], result.get("n_sentences", 0)
+    best, n = result["best_layer"], result["n_sentences"]
     said = (
         f"On {n:,} sentence pairs that people aligned ({escape(name)}; the best of each target word): alignment error "
         f"rate <b>{number(best['aer'])}</b> for the best layer (L{best['layer']}, rows {ROWS[best['rows']]}), "
         f"<b>{number(result['diagonal_aer'])}</b> for the diagonal, which needs no model. 0 is perfect."
     )
-    here = result["layers"].get(how.rows, [])
+    here = result["layers"][how.rows]
     is_layer = how.layer is not None and how.head is None and how.layer < len(here)
     if is_layer and (how.layer, how.rows) != (best["layer"], best["rows"]):
         said += f" The layer shown here: {number(here[how.layer])}."

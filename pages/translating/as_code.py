@@ -7,6 +7,7 @@ from pages.translating.view import View
 
 DEFAULTS = (4, 0.6)
 """Beam and α of Checkpoint.trace."""
+_IMPORT_EOS = "from transformer.text.tokenizer import EOS\n"
 
 
 def show_code(code: str) -> None:
@@ -52,12 +53,16 @@ def deletion_code(view: View) -> str:
     )
 
 
-def score_code(view: View, target: str) -> str:
+def score_code(view: View) -> str:
+    """Of the typed target, or of the opened hypothesis by its pieces: its text may be cut into others."""
+    encode = "checkpoint.tokenizer.encode"
+    written = list(view.read) if view.typed is None else f"[*{encode}({view.request.target!r}), EOS]"
     return (
         "from transformer import load_checkpoint\n"
-        "from transformer.decoding.score import score_target\n\n"
-        f"checkpoint, encode = load_checkpoint({view.model!r}), load_checkpoint({view.model!r}).tokenizer.encode\n"
-        f"scored = score_target(checkpoint.model, encode({view.sentence!r}), [*encode({target!r}), 3])  # 3 is </s>\n"
+        "from transformer.decoding.score import score_target\n"
+        f"{'' if view.typed is None else _IMPORT_EOS}\n"
+        f"checkpoint = load_checkpoint({view.model!r})\n"
+        f"scored = score_target(checkpoint.model, {encode}({view.sentence!r}), {written})\n"
         "scored.log_prob, scored.mean, scored.token_log_probs\n"
     )
 
@@ -70,7 +75,7 @@ def _plain(view: View) -> bool:
 
 
 def _trace_import(view: View) -> str:
-    return "" if _plain(view) else "from transformer.analysis.tracing import trace_ids\n"
+    return "" if _plain(view) else f"from transformer.analysis.tracing import trace_ids\n{_IMPORT_EOS}"
 
 
 def _trace(view: View) -> str:
@@ -78,8 +83,8 @@ def _trace(view: View) -> str:
     if _plain(view):
         target = "" if view.typed is None else f", {view.request.target!r}"
         return f"{start}trace = checkpoint.trace({view.sentence!r}{target})\n"
-    source = f"[*checkpoint.tokenizer.encode({view.sentence!r}), 3]"
+    source = f"[*checkpoint.tokenizer.encode({view.sentence!r}), EOS]"
     return (
         f"{start}written = {list(view.read)}\n"
-        f"trace = trace_ids(checkpoint, ({view.sentence!r}, ''), {source}, written, generated=True)  # 3 is </s>\n"
+        f"trace = trace_ids(checkpoint, ({view.sentence!r}, ''), {source}, written, generated=True)\n"
     )

@@ -49,7 +49,7 @@ def comparing(view: View) -> Taken:
     if len(sentences) > 1:
         sentences = [f"- {sentence}" for sentence in sentences]
     said.markdown("\n".join(sentences) or "Type a second translation, and the two are compared.")
-    show_code(score_code(view, texts[TYPED] if TYPED in texts else texts[own]))
+    show_code(score_code(view))
     return taken(view, targets, texts, scores)
 
 
@@ -57,10 +57,10 @@ def taken(view: View, targets: dict[str, Ids], texts: dict[str, str], scores: di
     """Each target token by token."""
 
     def draw(name: str, about: About, facts: Facts) -> str:
-        of = replace(about, target=texts[name], view="" if name in (TYPED, SECOND) else about.view)
-        title = f"Token by token: {name}"
+        of = replace(about, target=texts[name], view="typed target" if name in (TYPED, SECOND) else about.view)
+        said = {**facts, "target": of.target, "view": of.view}
         shown = labels(view.model, targets[name])
-        return tokens_svg(scores[name], shown, view.name, title, of, {**facts, "target": texts[name]})
+        return tokens_svg(scores[name], shown, view.name, f"Token by token: {name}", of, said)
 
     pictures = {f"tokens of {name}": partial(draw, name) for name in targets}
     tables = {"scores": partial(score_rows, view, targets, scores)}

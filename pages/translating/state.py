@@ -3,15 +3,13 @@
 Results are shared by all sessions and must not be changed. Each is kept under the stamp of the checkpoint's weights.
 """
 
-import json
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import streamlit as st
 
 from transformer.analysis.trace import KINDS, Trace
-from transformer.folders import find_checkpoint
 from ui.state import encoder_attention, load, weights_stamp
 
 if TYPE_CHECKING:
@@ -105,12 +103,3 @@ def _deletion(name: str, stamp: int, sentence: str, written: Ids, generated: boo
     from transformer.analysis.deletion import delete_words
 
     return delete_words(load(name), _trace(name, stamp, sentence, written, generated))
-
-
-def evaluation(name: str) -> dict[str, Any]:
-    """What evaluation.json of a checkpoint says, {} where there is none or it cannot be read."""
-    try:
-        content = json.loads((find_checkpoint(name) / "evaluation.json").read_text("utf-8"))
-    except (OSError, ValueError):
-        return {}
-    return content if isinstance(content, dict) else {}

@@ -13,6 +13,7 @@ def test_scientific(value: float, text: str):
 
 def test_numbers_are_written_as_a_person_writes_them():
     assert (number(-1.234), number(0.5, 3)) == ("−1.23", "0.500")
+    assert (number(-0.0004, 3), number(-0.0), number(-0.0006, 3)) == ("0.000", "0.00", "−0.001")
     assert [percent(value) for value in (1.0, 0.52, 0.031, 0.0001)] == ["100%", "52%", "3.1%", "<0.1%"]
 
 

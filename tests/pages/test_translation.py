@@ -5,13 +5,14 @@ import io
 import json
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.translating import as_code, decoding, export, forced, panels
+from pages.translating import as_code, comparing, decoding, export, forced, panels
 from pages.translating.aligned import Alignment, aligned, alignment_arrays, alignment_svg, link_rows
 from pages.translating.alignment import gold_scores, said_scores
 from pages.translating.layers import AlignBy
@@ -28,6 +29,7 @@ from transformer.decoding.record import record_search
 from transformer.decoding.score import score_target
 from transformer.export.svg_document import framed
 from transformer.export.tables import arrays_npz, table_csv, table_json
+from ui.markdown import plain
 from ui.sidebar import Request
 from ui.taken import report
 from ui.translation_tree import tree_svg
@@ -282,7 +284,7 @@ def test_an_empty_sentence_gets_one_plain_sentence(open_page, sentence):
     app = open_page()
     app.text_area(key="sentence").set_value(sentence).run()
     assert_plain(app)
-    assert [warning.value for warning in app.warning] == ["The sentence is empty; type at least one word."]
+    assert [plain("The sentence is empty; type at least one word.")] == [warning.value for warning in app.warning]
 
 
 def test_what_is_too_long_gets_one_plain_sentence(open_page):
@@ -458,6 +460,29 @@ def test_pictures_of_any_text_are_ours_alone(text):
         assert json.loads(root.findtext(f"{SVG}metadata"))["sentence"] == text
 
 
+def test_a_typed_target_among_those_compared_is_said_to_be_one():
+    view = a_view(beam=2, target="Der Hund.")
+    targets = {"its own translation": view.hypothesis.tokens, comparing.TYPED: view.typed}
+    texts = dict.fromkeys(targets, "x")
+    scores = {
+        name: score_target(load_checkpoint(SHIPPED).model, view.record.source, ids) for name, ids in targets.items()
+    }
+    pictures = comparing.taken(view, targets, texts, scores).pictures
+    about = export.about_of(view, trace_of(view))
+    about = replace(about, view="beam 2, the model's translation")
+    for draw, said in zip(pictures.values(), (about.view, "typed target"), strict=True):
+        root = assert_only_ours(draw(about, export.facts_of(view, about)))
+        assert json.loads(root.findtext(f"{SVG}metadata"))["view"] == said
+
+
+def test_the_score_of_what_the_model_wrote_is_that_of_its_very_pieces():
+    view = a_view(beam=2, prefix=[456])
+    names: dict = {}
+    *lines, last = as_code.score_code(view).strip().split("\n")
+    exec("\n".join(lines), names)
+    assert eval(last, names)[0] == pytest.approx(view.hypothesis.log_prob, abs=1e-4)
+
+
 def test_code_of_what_no_plain_trace_gives_names_the_pieces():
     view = a_view(beam=2, prefix=[456])
     code = as_code.deletion_code(view)
@@ -480,7 +505,10 @@ def test_words_and_links_of_both_kinds_of_rows(monkeypatch):
 def test_error_rates_are_read_from_evaluation_json_and_nonsense_there_is_left_out():
     result = {"best_layer": {"rows": "read", "layer": 0, "aer": 0.6}, "diagonal_aer": 0.7, "n_sentences": 9,
               "layers": {"written": [0.8, 0.75], "read": [0.6, 0.9]}}  # fmt: skip
-    kept = gold_scores({"alignment <b>": result, "alignment x": 3, "tatoeba test": {"bleu": 1}})
+    markup = {"best_layer": {"rows": "read", "layer": "<img src=x>", "aer": 0.6}}
+    nonsense = [3, {}, result | markup, result | {"n_sentences": "9"}, result | {"layers": {"read": []}}]
+    wrong = {f"alignment {place}": each for place, each in enumerate(nonsense)}
+    kept = gold_scores({"alignment <b>": result, "tatoeba test": {"bleu": 1}, **wrong})
     assert [name for name, _ in kept] == ["<b>"]
     said = said_scores(*kept[0], AlignBy("written", 1, None, "target", None))
     assert "&lt;b&gt;" in said

@@ -19,7 +19,8 @@ def as_code(
 ) -> str:
     """Python whose `view` is the attention of this view, and whose last line is the opened head.
 
-    opened: its indices, layer and head; or of a layer and several heads. second: another sentence, whose target the model writes; `second` is then the same view of it.
+    opened: its indices, layer and head; or of a layer and several heads.
+    second: another sentence, whose target the model writes; `second` is then the same view of it.
     """
     filters = filters or Filters()
     imports = ["from transformer import load_checkpoint"]

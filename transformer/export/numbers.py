@@ -21,13 +21,13 @@ def exact(value: float) -> str:
     if not isfinite(value):
         return "not a number" if isnan(value) else "∞" if value > 0 else "−∞"
     if 0 < abs(value) < 0.0005:
-        return scientific(value).replace("-", "−")
-    return f"{value:.3f}".replace("-", "−") if round(value, 3) else "0"
+        return scientific(value)
+    return number(value, 3) if round(value, 3) else "0"
 
 
 def number(value: float, digits: int = 2) -> str:
-    """So many decimals, with a real minus sign."""
-    return f"{value:.{digits}f}".replace("-", "−")
+    """So many decimals, with a real minus sign; what they would show as −0 is 0."""
+    return f"{round(value, digits) + 0.0:.{digits}f}".replace("-", "−")
 
 
 def percent(value: float) -> str:

@@ -9,6 +9,7 @@ from jaxtyping import Float
 
 from transformer.export.about import About
 from transformer.export.markup import tag
+from transformer.export.numbers import number
 from transformer.export.svg import MARGIN
 from transformer.export.svg_document import document, least_width
 from transformer.export.svg_matrix import Layout, axes, cells
@@ -44,9 +45,8 @@ def map_svg(shown: Map, title: str, about: About, facts: Mapping[str, Any]) -> s
     levels = scale.levels(shown.values, np.ones(shown.values.shape, bool))
     layout = Layout.of(shown.rows, shown.columns, (shown.row_title, shown.column_title))
     broken, right = int((levels == NAN).sum()), layout.right + 24
-    said = f"{shown.said} {{:.3f}}".format
     parts = [
-        cells(layout, levels, scale, shown.values, lambda value: said(value).replace("-", "−")),
+        cells(layout, levels, scale, shown.values, lambda value: f"{shown.said} {number(value, 3)}"),
         _frames(shown, layout),
         axes(layout),
         legend(right, layout.top, "scale", scale, None, broken),
