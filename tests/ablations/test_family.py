@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from transformer.ablations import family as module
+from transformer.ablations import facts
 from transformer.ablations.family import Member, train_family, with_steps
 from transformer.ablations.minute import Minute
 from transformer.ablations.results import Result, find_results, read_minute, read_results, write_results
@@ -54,7 +54,7 @@ class Small(Table3):
 @pytest.fixture(autouse=True)
 def checkpoints(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("ROUNDTABLE_CHECKPOINTS", str(tmp_path))
-    monkeypatch.setattr(module, "code_version", lambda: "0.1.0 test")
+    monkeypatch.setattr(facts, "code_version", lambda: "0.1.0 test")
     return tmp_path
 
 
@@ -87,6 +87,7 @@ def test_models_are_trained_measured_and_left_alone(checkpoints: Path):
     assert row.perplexity > 1
     assert row.bleu_signature.startswith("nrefs:1|case:mixed")
     assert row.tokens_per_second is not None
+    assert row.version == "0.1.0 test"
     folder = checkpoints / row.checkpoint
     checkpoint = load_checkpoint(folder)
     assert row.parameters == checkpoint.model.n_parameters

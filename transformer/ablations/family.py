@@ -2,29 +2,25 @@
 
 import os
 import shutil
-import subprocess
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import cache, lru_cache
+from functools import lru_cache
 from pathlib import Path
-from statistics import median
 from typing import Any
 
 import torch
 
-from transformer import __version__
 from transformer.ablations import rows
+from transformer.ablations.facts import Facts, facts_of
 from transformer.checkpoint import read_config
-from transformer.folders import SHIPPED, CheckpointError, runs_folder
+from transformer.folders import CheckpointError, runs_folder
 from transformer.presets import Preset
 from transformer.text.corpora import Corpus
 from transformer.text.tokenizer import Tokenizer
 from transformer.training import locks
-from transformer.training.estimate import n_parameters
 from transformer.training.failures import DivergenceError
-from transformer.training.metrics import read_metrics
 from transformer.training.start import resume_training, start_training
 from transformer.training.trainer import Trainer
 from transformer.weights import named_weights, save_weights
@@ -65,8 +61,8 @@ class Family(ABC):
         """The corpus of that name; `notify` is told before a download."""
 
     @abstractmethod
-    def measure(self, member: Member, corpus: Corpus, facts: "Facts") -> list[Any]:
-        """Rows of the table for a model that is trained, or has diverged."""
+    def measure(self, member: Member, corpus: Corpus, folder: Path, facts: Facts) -> list[Any]:
+        """Rows of the table for a model that is trained, or has diverged; `folder` is where it lies."""
 
     def tokenizer(self, corpus: Corpus, vocab_size: int) -> Tokenizer:
         """The tokenizer of all models on a corpus."""
@@ -85,23 +81,14 @@ class Family(ABC):
     def path(self) -> Path:
         return runs_folder() / self.table
 
+    def rows(self) -> list[Any]:
+        """Of the table, as far as it is written."""
+        return rows.read_rows(self.row, self.path, f"the table {self.table}") if self.path.exists() else []
+
     def missing(self, members: Sequence[Member]) -> list[Member]:
         """Those that the table has no row of yet."""
-        found = rows.read_rows(self.row, self.path, f"the table {self.table}") if self.path.exists() else []
-        done = {(row.name, row.seed, row.steps) for row in found}
+        done = {(row.name, row.seed, row.steps) for row in self.rows()}
         return [member for member in members if (member.name, member.seed, member.preset.train.steps) not in done]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Facts:
-    """What training left behind, beside the weights."""
-
-    folder: Path
-    parameters: int
-    target_tokens: int
-    tokens_per_second: float | None
-    device: str
-    diverged_at: int | None
 
 
 def train_family(
@@ -131,7 +118,7 @@ def train_family(
                 if folder is None:
                     notify(f"{member} is missing: it is {member.folder}, which `roundtable ablate positions` trains.")
                 else:
-                    _keep(family, member, corpus_of(member.corpus), facts_of(folder))
+                    _keep(family, member, corpus_of(member.corpus), folder, facts_of(folder))
                 continue
             notify(f"{member} …")
             corpus = corpus_of(member.corpus)
@@ -147,36 +134,9 @@ def train_family(
             else:
                 # Half the size: what is shipped is what is measured.
                 save_weights(named_weights(trainer.model), trainer.folder / "model.safetensors", torch.float16)
-            _keep(family, member, corpus, facts_of(trainer.folder, trainer, diverged_at))
+            _keep(family, member, corpus, trainer.folder, facts_of(trainer.folder, trainer, diverged_at))
             _tidy(trainer.folder)
     return True
-
-
-def facts_of(folder: Path, trainer: Trainer | None = None, diverged_at: int | None = None) -> Facts:
-    """The facts of a model in a folder, of which `trainer` may know more."""
-    lines = read_metrics(folder)
-    logged = [line for line in lines if "n_tokens" in line]
-    speeds = [line["tokens_per_second"] for line in logged]
-    here = f"{trainer.device.type}, {torch.get_num_threads()} threads" if trainer is not None else ""
-    return Facts(
-        folder=folder,
-        parameters=n_parameters(read_config(folder).model),
-        target_tokens=trainer.progress.n_tokens if trainer is not None else logged[-1]["n_tokens"] if logged else 0,
-        tokens_per_second=round(median(speeds), 1) if speeds else None,
-        device=here.replace("1 threads", "1 thread"),
-        diverged_at=diverged_at,
-    )
-
-
-@cache
-def code_version() -> str:
-    """The version, and in a checkout the commit, with a + where files differ from it."""
-    git = ["git", "-C", str(SHIPPED.parent), "describe", "--always", "--abbrev=8", "--exclude=*", "--dirty=+"]
-    try:
-        commit = subprocess.run(git, capture_output=True, text=True, timeout=10, check=True).stdout.strip()
-    except (OSError, subprocess.SubprocessError):
-        return __version__
-    return f"{__version__} {commit}"
 
 
 def with_steps(preset: Preset, seed: int, steps: int | None) -> Preset:
@@ -200,17 +160,15 @@ def _ours(member: Member) -> Iterator[bool]:
             os.close(descriptor)
 
 
-def _keep(family: Family, member: Member, corpus: Corpus, facts: Facts) -> None:
+def _keep(family: Family, member: Member, corpus: Corpus, folder: Path, facts: Facts) -> None:
     """Measure a model and put its rows into the table, in place of those it had, in the order of all members."""
-    measured = family.measure(member, corpus, facts)
+    measured = family.measure(member, corpus, folder, facts)
     lock = runs_folder() / ".ablate" / f"{family.table}.lock"
     with locks.waiting_for([lock], member.name, lambda: False, lambda holder: None):
-        path = family.path
-        found = rows.read_rows(family.row, path, f"the table {family.table}") if path.exists() else []
-        kept = [row for row in found if (row.name, row.seed) != (member.name, member.seed)]
+        kept = [row for row in family.rows() if (row.name, row.seed) != (member.name, member.seed)]
         order = {(one.name, one.seed): place for place, one in enumerate(family.members((), None))}
         merged = sorted([*kept, *measured], key=lambda row: order.get((row.name, row.seed), len(order)))
-        rows.write_rows(merged, family.row, path)
+        rows.write_rows(merged, family.row, family.path)
 
 
 def _trainer(folder: Path, preset: Preset, corpus: Corpus, tokenizer: Tokenizer) -> Trainer:

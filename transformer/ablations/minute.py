@@ -1,11 +1,14 @@
 """Tasks of a minute: a mask forgotten, one head or two for two places, and how far a letter is remembered."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 from transformer.ablations import minute_tasks
 from transformer.ablations.differences import differences
-from transformer.ablations.family import Facts, Family, Member, code_version, with_steps
+from transformer.ablations.facts import Facts
+from transformer.ablations.family import Family, Member, with_steps
 from transformer.ablations.results import MINUTE_TABLE, MinuteResult
 from transformer.analysis.by_length import score_by_length
 from transformer.checkpoint import Checkpoint, load_checkpoint
@@ -80,8 +83,8 @@ class Minute(Family):
     def corpus(self, name: str, notify: Callable[[str], None]) -> Corpus:
         return minute_tasks.minute_corpus(name)
 
-    def measure(self, member: Member, corpus: Corpus, facts: Facts) -> list[MinuteResult]:
-        checkpoint = load_checkpoint(facts.folder) if facts.diverged_at is None else None
+    def measure(self, member: Member, corpus: Corpus, folder: Path, facts: Facts) -> list[MinuteResult]:
+        checkpoint = load_checkpoint(folder) if facts.diverged_at is None else None
         planned, usual = member.preset.train.steps, _preset(member.name).train.steps
         first = with_steps(_preset(_name(member.corpus, next(iter(TASKS[member.corpus][1])))), member.seed, planned)
         differs = differences((first.model, first.train), (member.preset.model, member.preset.train), seeds=False)
@@ -97,14 +100,9 @@ class Minute(Family):
                 distance=distance,
                 n_pairs=len(pairs),
                 **(_scores(checkpoint, pairs) if checkpoint else dict.fromkeys(("nll", "accuracy", "generated"))),
-                parameters=facts.parameters,
-                tokens_per_second=facts.tokens_per_second,
-                device=facts.device,
-                diverged_at=facts.diverged_at,
                 steps=planned,
-                target_tokens=facts.target_tokens,
-                version=code_version(),
                 command=f"roundtable ablate minute --only {member.name}{steps}",
+                **asdict(facts),
             )
             for distance, pairs in groups.items()
         ]

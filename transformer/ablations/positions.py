@@ -2,8 +2,10 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
+from pathlib import Path
 
-from transformer.ablations.family import Facts, Family, Member, code_version
+from transformer.ablations.facts import Facts
+from transformer.ablations.family import Family, Member
 from transformer.ablations.position_parts import ENCODINGS, PARTS, Part, length
 from transformer.ablations.table import TABLE, Row
 from transformer.analysis.by_length import LengthScore, score_by_length
@@ -55,10 +57,10 @@ class Positions(Family):
         model = replace(member.preset.model, max_length=_longest(corpus, tokenizer))
         return Preset(model, member.preset.train)
 
-    def measure(self, member: Member, corpus: Corpus, facts: Facts) -> list[Row]:
+    def measure(self, member: Member, corpus: Corpus, folder: Path, facts: Facts) -> list[Row]:
         part = PARTS[member.corpus]
         if facts.diverged_at is None:
-            checkpoint = load_checkpoint(facts.folder)
+            checkpoint = load_checkpoint(folder)
             if part.listed:
                 _save_scores(checkpoint, corpus)
             scores = _scores(checkpoint, corpus, part)
@@ -73,7 +75,7 @@ class Positions(Family):
                 trained_to=part.trained_to or max(map(length, corpus.pairs("train"))),
                 steps=member.preset.train.steps,
                 target_tokens=facts.target_tokens,
-                version=code_version(),
+                version=facts.version,
                 **asdict(score),
             )
             for score in scores

@@ -1,12 +1,14 @@
 """Our own Table 3: every variant trained on the same text, and measured as the paper's Table 3 was."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from transformer.ablations.differences import differences
-from transformer.ablations.family import Facts, Family, Member, code_version, with_steps
+from transformer.ablations.facts import Facts
+from transformer.ablations.family import Family, Member, with_steps
 from transformer.ablations.position_parts import PARTS
 from transformer.ablations.results import TABLE, Result
 from transformer.ablations.variants import VARIANTS, chosen
@@ -54,15 +56,10 @@ class Table3(Family):
         except CheckpointError:
             return None
         train = member.preset.train
-        same = (config.train.steps, config.train.batch_tokens, config.train.seed) == (
-            train.steps,
-            train.batch_tokens,
-            train.seed,
-        )
-        return folder if same and config.step == train.steps and config.weights == "last" else None
+        return folder if (config.train, config.step, config.weights) == (train, train.steps, "last") else None
 
-    def measure(self, member: Member, corpus: Corpus, facts: Facts) -> list[Result]:
-        scores = _scores(corpus, facts) if facts.diverged_at is None else {}
+    def measure(self, member: Member, corpus: Corpus, folder: Path, facts: Facts) -> list[Result]:
+        scores = _scores(corpus, folder) if facts.diverged_at is None else {}
         variant = VARIANTS[member.name]
         base = with_steps(self.base, member.seed, member.preset.train.steps)
         bleu, chrf = (scores.get(name, {"score": None, "signature": ""}) for name in ("bleu", "chrf"))
@@ -79,26 +76,21 @@ class Table3(Family):
                 bleu_signature=bleu["signature"],
                 chrf=chrf["score"],
                 chrf_signature=chrf["signature"],
-                parameters=facts.parameters,
-                tokens_per_second=facts.tokens_per_second,
-                device=facts.device,
-                diverged_at=facts.diverged_at,
                 steps=member.preset.train.steps,
-                target_tokens=facts.target_tokens,
-                version=code_version(),
                 command=_command(member, self.base),
+                **asdict(facts),
             )
         ]
 
 
-def _scores(corpus: Corpus, facts: Facts) -> dict[str, Any]:
+def _scores(corpus: Corpus, folder: Path) -> dict[str, Any]:
     """As they stand in evaluation.json, measured now where they do not."""
-    checkpoint, name = load_checkpoint(facts.folder), f"{corpus.name} test"
+    checkpoint, name = load_checkpoint(folder), f"{corpus.name} test"
     kept = checkpoint.evaluation.get(name)
     if kept is not None and (kept["beam"], kept["alpha"], kept["step"]) == (4, 0.6, checkpoint.config.step):
         return kept
     scores = evaluate(checkpoint, corpus.pairs("test"))
-    save_evaluation(facts.folder, name, scores)
+    save_evaluation(folder, name, scores)
     return scores
 
 
