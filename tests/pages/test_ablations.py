@@ -33,7 +33,7 @@ def test_a_table_without_a_base_compares_nothing_and_shows_what_there_is(open_pa
     write_results([result("A-h1", 10.0)], tmp_path / TABLE)
     app = open_page()
     assert "The base is not measured yet" in said(app)
-    assert "**1 of 37** models are measured." in said(app)
+    assert "**1 of 39** models are measured." in said(app)
     assert app.dataframe[0].value["perplexity"].tolist() == [10.0]
     assert app.dataframe[0].value["by perplexity"].tolist() == ["nothing to compare with yet"]
 
@@ -64,7 +64,7 @@ def test_what_holds_is_counted_and_what_turns_round_is_named(open_page, tmp_path
     assert "3.0 million target tokens" in text
     assert "The base has 3 seeds, every other row one. The grey band, ±0.50 perplexity and ±1.0 BLEU" in text
     assert "Diverged: `pre`." in text
-    assert "**7 of 37** models are measured." in text
+    assert "**7 of 39** models are measured." in text
     assert "missing: A-h2, A-h8" in text
     frame = app.dataframe[0].value
     by_row = {row["row"]: row for _, row in frame.iterrows()}

@@ -29,7 +29,7 @@ class Variant:
 
 
 GROUPS = {
-    "base": "the base model, with three seeds",
+    "base": "the base model, with five seeds",
     "A": "heads, and the width of a head",
     "B": "the width of queries and keys",
     "D": "dropout and label smoothing",
@@ -52,7 +52,7 @@ def _heads(n_heads: int, width: int) -> dict[str, Any]:
 
 
 _ROWS = (
-    Variant(name="base", group="base", seeds=(1, 2, 3), paper="base", positions="sinusoidal"),
+    Variant(name="base", group="base", seeds=(1, 2, 3, 4, 5), paper="base", positions="sinusoidal"),
     Variant(name="A-h1", group="A", changes=_heads(1, 128), paper="A-h1"),
     Variant(name="A-h2", group="A", changes=_heads(2, 64), paper="A-h4"),
     Variant(name="A-h8", group="A", changes=_heads(8, 16), paper="A-h16"),
