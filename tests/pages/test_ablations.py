@@ -42,7 +42,7 @@ def test_with_the_base_alone_its_seeds_stand_there(open_page, tmp_path: Path):
     write_results(BASE[:2], tmp_path / TABLE)
     app = open_page()
     assert "The base is measured, and nothing else yet." in said(app)
-    assert "missing: base, seed 3, A-h1, " in said(app)
+    assert "missing: base, seed 3, base, seed 4, base, seed 5, A-h1, " in said(app)
     (row,) = app.dataframe[0].value.to_dict("records")
     assert row["perplexity"] == pytest.approx(10.1)
     assert row["differs from base"] == "mean of 2 seeds, perplexity 10.00 to 10.20"
@@ -65,7 +65,7 @@ def test_what_holds_is_counted_and_what_turns_round_is_named(open_page, tmp_path
     assert "The base has 3 seeds, every other row one. The grey band, ±0.50 perplexity and ±1.0 BLEU" in text
     assert "Diverged: `pre`." in text
     assert "**7 of 39** models are measured." in text
-    assert "missing: A-h2, A-h8" in text
+    assert "missing: base, seed 4, base, seed 5, A-h2, A-h8" in text
     frame = app.dataframe[0].value
     by_row = {row["row"]: row for _, row in frame.iterrows()}
     assert by_row["A-h1"]["by perplexity"] == "holds"
