@@ -43,7 +43,7 @@ class Comparison:
     Student's: had the variant changed nothing, its difference would stay within 19 times of 20.
     """
     paper_delta: float | None
-    """The paper's difference from its base, of one run each as far as it says; None where it has no number."""
+    """The paper's difference from its base, taken as it stands; None where it has no number."""
 
     @property
     def distinguishable(self) -> bool:

@@ -13,6 +13,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 
 from transformer.analysis.attention import Tokens
+from transformer.analysis.retrace import piece_ids
 from transformer.analysis.trace import Trace
 from transformer.text.batches import pad
 from transformer.text.tokenizer import BOS
@@ -82,7 +83,8 @@ def delete_words(checkpoint: "Checkpoint", trace: Trace) -> Deletion:
     of both sentences: a moment for a sentence, a minute for three hundred words on one core. Raises ValueError for a
     piece that the tokenizer does not have.
     """
-    source, written = _ids(checkpoint, trace.source, trace.target)
+    # Encoding the text again might cut a target that the model wrote into other pieces.
+    source, written = (piece_ids(checkpoint.tokenizer, side.pieces) for side in (trace.source, trace.target))
     member = trace.source.membership()
     ordinary = ~np.array(trace.source.merged().special, bool)
     kept = [[number for number, out in zip(source, row, strict=True) if not out] for row in member[ordinary] > 0]
@@ -93,16 +95,6 @@ def delete_words(checkpoint: "Checkpoint", trace: Trace) -> Deletion:
         drop=(log_probs[0] - log_probs[1:]).T,
         attention=trace.cross.pattern @ member[ordinary].T,
     )
-
-
-def _ids(checkpoint: "Checkpoint", *sides: Tokens) -> list[list[int]]:
-    """The pieces' ids: encoding the text again might cut a target that the model wrote into other pieces."""
-    tokenizer = checkpoint.tokenizer
-    known = {piece: number for number, piece in enumerate(tokenizer.pieces(range(len(tokenizer))))}
-    missing = [piece for tokens in sides for piece in tokens.pieces if piece not in known]
-    if missing:
-        raise ValueError(f"The trace has the piece {missing[0]!r}, which {checkpoint.name} does not know.")
-    return [[known[piece] for piece in tokens.pieces] for tokens in sides]
 
 
 def _log_probs(

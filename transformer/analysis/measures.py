@@ -20,7 +20,7 @@ from transformer.text.tokenizer import EOS, SPECIAL_PIECES
 Measure = Callable[[Attention], Float64[np.ndarray, "layer head"]]
 
 NEAR_UNIFORM = 0.95
-"""Relative entropy from which a head hardly chooses among its keys; most heads of an untrained model are above it."""
+"""Relative entropy from which a head hardly chooses among its keys: a convention; untrained heads need not reach it."""
 
 
 def entropy(attention: Attention) -> Float64[np.ndarray, "layer head"]:

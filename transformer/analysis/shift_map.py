@@ -85,7 +85,7 @@ def _best_ridge(x: Float64[np.ndarray, "pair d_model"], y: Float64[np.ndarray, "
     turned = vectors.T @ y
     errors = {}
     for ridge in RIDGES * np.square(x).sum(1).mean():
-        shrink = values / (values + ridge) if ridge > 0 else np.ones_like(values)
+        shrink = values / (values + ridge)
         leverage = np.square(vectors) @ shrink
         left_out = (y - vectors @ (shrink[:, None] * turned)) / (1 - leverage).clip(1e-12)[:, None]
         errors[float(ridge)] = float(np.square(left_out).sum())
