@@ -7,7 +7,7 @@ from transformer.analysis.attention import Attention, Tokens
 from transformer.analysis.distance import by_distance
 from transformer.analysis.encodings import sinusoidal
 from transformer.analysis.hand_built import even_pattern, hand_built_pattern, nearest_heads, weight_at
-from transformer.analysis.shift_map import fit_shift, held_out_positions
+from transformer.analysis.shift_map import RIDGES, fit_shift, held_out_positions
 from transformer.analysis.visits import corpus_visits, n_visited, position_visits
 from transformer.text.corpora import Corpus
 from transformer.text.tokenizer import Tokenizer
@@ -44,6 +44,25 @@ def test_no_position_held_out_is_in_the_fit():
     changed = table.copy()
     changed[held_out_positions(40)] = 99
     assert np.array_equal(fit_shift(table, 3).matrix, fit_shift(changed, 3).matrix)
+
+
+@pytest.mark.parametrize("d_model", [3, 20])
+def test_the_ridge_is_the_one_that_predicts_pairs_left_out_best(d_model: int):
+    """Pair by pair, each fitted anew without it; more dimensions than pairs, and fewer."""
+    table = np.random.default_rng(0).normal(size=(20, d_model)).cumsum(0)
+    kept = ~held_out_positions(20)
+    x, y = table[:-1][kept[:-1] & kept[1:]], table[1:][kept[:-1] & kept[1:]]
+    errors = {}
+    for ridge in RIDGES * np.square(x).sum(1).mean():
+        left_out = []
+        for rest in ~np.eye(len(x), dtype=bool):
+            weight = np.linalg.solve(x[rest].T @ x[rest] + ridge * np.eye(d_model), x[rest].T @ y[rest])
+            left_out.append(y[~rest] - x[~rest] @ weight)
+        errors[ridge] = np.square(left_out).sum()
+    found = fit_shift(table, 1)
+    assert found.ridge == pytest.approx(min(errors, key=errors.__getitem__))
+    expected = np.linalg.solve(x.T @ x + found.ridge * np.eye(d_model), x.T @ y).T
+    assert found.matrix == pytest.approx(expected, abs=1e-6)
 
 
 @pytest.mark.parametrize(("n", "k"), [(1, 1), (5, 1), (20, 19), (20, 50), (0, 1)])

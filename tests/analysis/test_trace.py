@@ -128,6 +128,24 @@ def test_rollout_by_hand():
     assert_allclose(rolled["cross"].pattern[0, 0], [[0.25, 0.25], [0.25, 0.25]])
 
 
+def test_rollout_is_one_product_of_matrices(trace):
+    """Two layers and three: target and source as one state, of which every layer takes half and leaves half."""
+    n_target, n_source = len(trace.target), len(trace.source)
+    target, source = np.eye(n_target), np.eye(n_source)
+    reached = np.linalg.multi_dot([(source + mean) / 2 for mean in trace.encoder.pattern.mean(1)[::-1]])
+    below = np.zeros((n_source, n_target))
+    state = np.block([[target, below.T], [below, reached]])
+    rolled = trace.rollout()
+    assert_allclose(rolled["encoder"].pattern[-1, 0], reached, atol=1e-6)
+    for layer, (self_mean, cross_mean) in enumerate(
+        zip(trace.decoder.pattern.mean(1), trace.cross.pattern.mean(1), strict=True)
+    ):
+        state = np.block([[(target + self_mean) / 2, below.T], [below, source]]) @ state
+        state = np.block([[target / 2, cross_mean / 2], [below, source]]) @ state
+        assert_allclose(rolled["decoder"].pattern[layer, 0], state[:n_target, :n_target], atol=1e-6)
+        assert_allclose(rolled["cross"].pattern[layer, 0], state[:n_target, n_target:], atol=1e-6)
+
+
 def test_rollout_rows_are_distributions(trace):
     rolled = trace.rollout()
     assert_allclose(rolled["encoder"].pattern.sum(-1), 1, atol=1e-5)

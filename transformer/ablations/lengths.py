@@ -58,7 +58,8 @@ def task_corpus(task: str) -> Corpus:
 def short_corpus(corpus: Corpus) -> Corpus:
     """Training and validation pairs with at most 8 words on both sides, and every test pair.
 
-    Since longer pairs of the training split are in no training here, some of them are tested on too.
+    Since longer pairs of the training split are in no training here, some of them are tested on too. Of few the source
+    is trained on with a shorter translation: in Tatoeba 67 of 2,498, nearly all of 9 or 10 words.
     """
     splits = {split: [pair for pair in corpus.pairs(split) if _is_short(pair)] for split in ("train", "validation")}
     longer = [pair for pair in corpus.pairs("train") if not _is_short(pair)]
