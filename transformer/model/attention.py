@@ -20,6 +20,15 @@ def causal_mask(n_query: int, n_key: int, offset: int, device: torch.device) -> 
     return torch.ones(n_query, n_key, dtype=torch.bool, device=device).tril(diagonal=offset)
 
 
+def visible_keys(
+    n_query: int, n_key: int, offset: int, causal: bool, device: torch.device
+) -> Bool[Tensor, "query key"]:
+    """True where a query may see a key, padding aside: everywhere, or, where it is causal, as causal_mask says."""
+    if causal:
+        return causal_mask(n_query, n_key, offset, device)
+    return torch.ones(n_query, n_key, dtype=torch.bool, device=device)
+
+
 def masked_softmax(
     scores: Float[Tensor, "*batch query key"], allowed: Bool[Tensor, "*#batch #query key"] | None
 ) -> Float[Tensor, "*batch query key"]:
@@ -34,6 +43,16 @@ def masked_softmax(
 def unwatched(name: str, value: Tensor) -> Tensor:
     """What stands for the hooks where there are none."""
     return value
+
+
+def add_heads(
+    z: Float[Tensor, "batch head query d_v"], output: nn.Linear, watch: Watch | None
+) -> Float[Tensor, "batch query d_model"]:
+    """Concat(heads) W_O (§3.2.2); where a hook asks for hook_result, as the sum of each head's share."""
+    if watch is None or not watch.wants("hook_result"):
+        return output(z.transpose(1, 2).flatten(2))
+    weight = output.weight.unflatten(-1, (z.shape[1], -1))
+    return watch("hook_result", torch.einsum("bhqv,mhv->bhqm", z, weight)).sum(1) + output.bias
 
 
 class MultiHeadAttention(nn.Module):
@@ -52,10 +71,7 @@ class MultiHeadAttention(nn.Module):
 
     def visible(self, n_query: int, n_key: int, offset: int = 0, *, causal: bool = False) -> Bool[Tensor, "query key"]:
         """True where a query may attend to a key, padding aside."""
-        device = self.output.weight.device
-        if causal:
-            return causal_mask(n_query, n_key, offset, device)
-        return torch.ones(n_query, n_key, dtype=torch.bool, device=device)
+        return visible_keys(n_query, n_key, offset, causal, self.output.weight.device)
 
     def forward(
         self,
@@ -91,16 +107,10 @@ class MultiHeadAttention(nn.Module):
         bias = None if positions is None else positions.bias(q.shape[-2], k.shape[-2], offset)
         attend = self._fused if watch is None and self.score.fused else self._explicit
         z = attend(q, k, v, mask, bias, causal, offset, watch)
-        if watch is not None and watch.wants("hook_result"):
-            return watch("hook_result", self._per_head(z)).sum(1) + self.output.bias
-        return self.output(z.transpose(1, 2).flatten(2))
+        return add_heads(z, self.output, watch)
 
     def _heads(self, rows: Float[Tensor, "batch row width"]) -> Float[Tensor, "batch head row width_of_head"]:
         return rows.unflatten(-1, (self.n_heads, -1)).transpose(1, 2)
-
-    def _per_head(self, z: Float[Tensor, "batch head query d_v"]) -> Float[Tensor, "batch head query d_model"]:
-        weight = self.output.weight.unflatten(-1, (self.n_heads, -1))
-        return torch.einsum("bhqv,mhv->bhqm", z, weight)
 
     def _fused(self, q, k, v, mask, bias, causal, offset, watch):
         """All four steps in one kernel, which keeps no (query, key) matrix."""

@@ -11,7 +11,7 @@ from torch.nn import functional as F
 
 from transformer.config import ModelConfig
 from transformer.decoding.cache import LayerCache
-from transformer.model.attention import MultiHeadAttention, causal_mask, masked_softmax, unwatched
+from transformer.model.attention import MultiHeadAttention, add_heads, masked_softmax, unwatched, visible_keys
 from transformer.model.hooks import Watch
 from transformer.model.positions import Positions
 
@@ -67,10 +67,7 @@ class UniformMixing(nn.Module):
 
     def visible(self, n_query: int, n_key: int, offset: int = 0, *, causal: bool = False) -> Bool[Tensor, "query key"]:
         """True where a query may attend to a key, padding aside."""
-        device = self.output.weight.device
-        if causal:
-            return causal_mask(n_query, n_key, offset, device)
-        return torch.ones(n_query, n_key, dtype=torch.bool, device=device)
+        return visible_keys(n_query, n_key, offset, causal, self.output.weight.device)
 
     def scores(self, n_query: int, n_key: int, offset: int, causal: bool) -> Float[Tensor, "head query key"]:
         """What the softmax is taken of, the same for every sentence."""
@@ -101,10 +98,7 @@ class UniformMixing(nn.Module):
         allowed = allowed if mask is None else mask & allowed
         pattern = show("hook_pattern", masked_softmax(scores, allowed))
         z = show("hook_z", F.dropout(pattern, self.p_drop, self.training).to(v.dtype) @ v)
-        if watch is not None and watch.wants("hook_result"):
-            weight = self.output.weight.unflatten(-1, (self.n_heads, -1))
-            return watch("hook_result", torch.einsum("bhqv,mhv->bhqm", z, weight)).sum(1) + self.output.bias
-        return self.output(z.transpose(1, 2).flatten(2))
+        return add_heads(z, self.output, watch)
 
 
 class ConvolutionMixing(UniformMixing):
