@@ -70,8 +70,19 @@ def test_every_step_has_its_patterns_tokens_and_translation(ask, folder):
         probes[1].at(-1)
 
 
-def test_the_last_pattern_is_the_checkpoints_own(ask, folder):
-    assert do(ask("one", probes=PROBES))
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"causal": False},
+        {"memory": "last"},
+        {"mixing": "window", "mixing_width": 3},
+        {"mixing": "convolution", "mixing_width": 3, "causal": False},
+    ],
+    ids=str,
+)
+def test_the_last_pattern_is_the_checkpoints_own(ask, folder, changes):
+    assert do(ask("one", probes=PROBES, **changes))
     recorded = load_probes(folder / "one")[1].traces[-1]
     again = load_checkpoint("one").trace("d e", target="e d")
     for kind in ("encoder", "decoder", "cross"):

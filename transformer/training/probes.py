@@ -14,6 +14,7 @@ import numpy as np
 
 from transformer.analysis.attention import Attention, Tokens
 from transformer.analysis.trace import KINDS, Trace, Translation
+from transformer.config import ModelConfig
 from transformer.folders import reason, replacing
 
 PROBES_FILE = "probes.npz"
@@ -93,7 +94,8 @@ def load_probes(folder: Path) -> list[Probe]:
         about = json.loads(str(arrays["about"]))
         if about["format"] != FORMAT:
             raise ValueError(f"its format is {about['format']}, and this version reads {FORMAT}")
-        return [_probe(folder.name, index, probe, arrays) for index, probe in enumerate(about["probes"])]
+        model = _model_of(folder)
+        return [_probe(folder.name, index, probe, arrays, model) for index, probe in enumerate(about["probes"])]
     except FileNotFoundError:
         return []
     except Exception as error:  # a broken zip file raises errors of many kinds
@@ -120,26 +122,48 @@ def _frame(trace: Trace, own: str) -> dict[str, Any]:
     }
 
 
-def _probe(model: str, index: int, about: dict[str, Any], arrays: dict[str, np.ndarray]) -> Probe:
-    traces = tuple(_trace(model, index, about["source"], frame, arrays) for frame in about["frames"])
+def _model_of(folder: Path) -> ModelConfig:
+    """The model in a folder, of which only what its queries may see is asked; the paper's where no file tells."""
+    try:
+        return ModelConfig(**json.loads((folder / "config.json").read_text("utf-8"))["model"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return ModelConfig()
+
+
+def _visible(n: int, model: ModelConfig, *, causal: bool) -> np.ndarray:
+    """Where self-attention over n positions may look: everywhere, up to the query, or near it (see model/mixing.py)."""
+    behind, ahead = n, 0 if causal else n
+    if model.mixing in ("window", "convolution"):
+        behind, ahead = (model.mixing_width - 1, 0) if causal else (model.mixing_width // 2,) * 2
+    return np.tri(n, k=ahead, dtype=bool) & ~np.tri(n, k=-behind - 1, dtype=bool)
+
+
+def _probe(name: str, index: int, about: dict[str, Any], arrays: dict[str, np.ndarray], model: ModelConfig) -> Probe:
+    traces = tuple(_trace(name, index, about["source"], frame, arrays, model) for frame in about["frames"])
     return Probe(about["source"], about["target"], traces, tuple(frame["own"] for frame in about["frames"]))
 
 
-def _trace(model: str, index: int, sentence: str, frame: dict[str, Any], arrays: dict[str, np.ndarray]) -> Trace:
+def _trace(
+    name: str, index: int, sentence: str, frame: dict[str, Any], arrays: dict[str, np.ndarray], model: ModelConfig
+) -> Trace:
     source, written, read = (_tokens(frame[side]) for side in ("source", "written", "read"))
     translation = dict(frame["translation"])
     translation["token_log_probs"] = tuple(translation["token_log_probs"])
+    encoder, decoder = _visible(len(source), model, causal=False), _visible(len(read), model, causal=model.causal)
+    cross = np.ones((len(read), len(source)), bool)
+    if model.memory == "last":
+        cross[:, :-1] = False
     sides = {
-        "encoder": {"queries": source, "keys": source, "mask": np.ones((len(source),) * 2, bool)},
-        "decoder": {"queries": written, "keys": read, "read": read, "mask": np.tri(len(read), dtype=bool)},
-        "cross": {"queries": written, "keys": source, "read": read, "mask": np.ones((len(read), len(source)), bool)},
+        "encoder": {"queries": source, "keys": source, "mask": encoder},
+        "decoder": {"queries": written, "keys": read, "read": read, "mask": decoder},
+        "cross": {"queries": written, "keys": source, "read": read, "mask": cross},
     }
     kinds: dict[str, Any] = {}
     for kind in KINDS:
         pattern = arrays[f"{index}.{frame['step']}.{kind}"].astype(np.float32)
         pattern /= np.maximum(pattern.sum(-1, keepdims=True), 1e-6)  # rounding to float16 moved the sums
         kinds[kind] = Attention(kind=kind, pattern=pattern, scores=None, **sides[kind])
-    return Trace(model, frame["step"], sentence, Translation(**translation), **kinds)
+    return Trace(name, frame["step"], sentence, Translation(**translation), **kinds)
 
 
 def _tokens(fields: dict[str, list[Any]]) -> Tokens:

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import torch
 
+from transformer.analysis.trace import KINDS
 from transformer.analysis.tracing import trace_ids
 from transformer.checkpoint import Checkpoint, CheckpointConfig
 from transformer.config import ModelConfig
@@ -66,7 +67,7 @@ class ProbeRecorder:
         texts = probe.source, translation if probe.target is None else probe.target
         trace = trace_ids(checkpoint, texts, [*source, EOS], [*written, EOS], generated=probe.target is None)
         # Neither the model nor scores are kept.
-        kinds = {kind: replace(trace[kind], scores=None) for kind in ("encoder", "decoder", "cross")}
+        kinds = {kind: replace(trace[kind], scores=None) for kind in KINDS}
         trace = replace(trace, _replay=None, **kinds)
         return Probe(probe.source, probe.target, (*probe.traces, trace), (*probe.translations, translation))
 

@@ -55,6 +55,8 @@ class RunRequest:
             amount = getattr(self, unit)
             if amount is not None and not 0 < amount < float("inf"):
                 raise ConfigError(f"{unit} is {amount!r}; allowed is a number above 0.")
+        if self.probes and self.model.encoder == "gru":
+            raise ConfigError("There are probes, but an encoder of gated recurrent units has no heads to record.")
         if len(self.probes) > MAX_PROBES:
             raise ConfigError(f"There are {len(self.probes)} probe sentences; allowed are {MAX_PROBES}.")
         for probe in self.probes:
