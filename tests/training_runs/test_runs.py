@@ -14,7 +14,7 @@ import pytest
 from transformer import folders
 from transformer.folders import CheckpointError
 from transformer.text.corpora import CorpusError, load_corpus
-from transformer.training import average, launch, locks, runs
+from transformer.training import average, launch, locks, run, runs
 from transformer.training.request import RunRequest, read_request
 from transformer.training.status import LOCK_FILE, STOP_FILE, Status, read_status, write_status
 
@@ -156,6 +156,7 @@ def test_a_name_longer_than_the_file_system_allows_is_refused_in_a_sentence(ask,
         ({"probes": ("a\t",)}, "a tab and its target"),
         ({"probes": ("x" * 501,)}, "501 characters"),
         ({"probes": ("x",) * 9}, "9 probe sentences"),
+        ({"probes": ("x",), "encoder": "gru"}, "no heads to record"),
         ({"n_heads": 3}, "n_heads is 3"),
     ],
 )
@@ -339,7 +340,7 @@ def test_a_live_run_is_neither_renamed_nor_deleted_nor_resumed_nor_averaged(fold
 def test_a_shipped_checkpoint_is_no_run_and_is_not_touched(folder, monkeypatch):
     shipped = make_checkpoint(folder / "everyday-en-de", step=6, steps=6)
     monkeypatch.setattr(folders, "SHIPPED", folder)
-    monkeypatch.setattr(runs, "SHIPPED", folder)
+    monkeypatch.setattr(run, "SHIPPED", folder)
     assert runs.list_runs() == []
     for act in (lambda: runs.delete("everyday-en-de"), lambda: runs.rename("everyday-en-de", "x")):
         with pytest.raises(CheckpointError, match="shipped"):

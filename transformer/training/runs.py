@@ -10,75 +10,19 @@ import signal
 import threading
 import time
 from contextlib import suppress
-from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 
-from transformer.folders import SHIPPED, CheckpointError, check_name, runs_folder
+from transformer.folders import CheckpointError, check_name, runs_folder
 from transformer.training import locks
-from transformer.training.launch import LOG_FILE, create, reopen, spawn, take_run
-from transformer.training.request import REQUEST_FILE, RunRequest, read_request
-from transformer.training.status import LIVE, LOCK_FILE, LOST, STOP_FILE, State, look, saved
+from transformer.training.launch import create, reopen, spawn, take_run
+from transformer.training.request import RunRequest
+from transformer.training.run import Run, is_shipped, run_in
+from transformer.training.status import LOCK_FILE, STOP_FILE, State
 
 __all__ = ["GRACE", "Run", "RunRequest", "delete", "get_run", "list_runs", "rename", "resume", "start", "stop"]
 
 GRACE = 60.0
 """Seconds that a run is given to save and end before it is killed."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Run:
-    """A run as it was when somebody looked."""
-
-    folder: Path
-    state: State
-    step: int
-    """Optimizer steps that are done; where its process is gone, those that were saved."""
-    steps: int | None
-    """Planned steps; None until a budget in minutes or epochs has been turned into steps."""
-    message: str = ""
-    """What it is doing, waits for, or failed of."""
-    device: str = ""
-    tokens_per_second: float | None = None
-    """Target tokens."""
-    seconds_left: float | None = None
-    created: float = 0.0
-    """Seconds since 1970."""
-    corpus: str = ""
-    preset: str = ""
-
-    @property
-    def name(self) -> str:
-        return self.folder.name
-
-    @property
-    def live(self) -> bool:
-        """Whether it has a process."""
-        return self.state in LIVE
-
-    @property
-    def resumable(self) -> bool:
-        return self.state in ("stopped", "failed", "lost")
-
-    @property
-    def loadable(self) -> bool:
-        """Whether load_checkpoint can open it: something was saved."""
-        return all((self.folder / name).exists() for name in ("config.json", "model.safetensors"))
-
-    @cached_property
-    def request(self) -> RunRequest | None:
-        """What was asked for; None for a run that was not started by these functions."""
-        return read_request(self.folder)
-
-    def log(self, lines: int = 20) -> str:
-        """The last lines of what its process said; empty where it had a terminal."""
-        try:
-            with (self.folder / LOG_FILE).open("rb") as file:
-                file.seek(max(0, file.seek(0, os.SEEK_END) - 200 * lines))
-                text = file.read().decode("utf-8", "replace")
-        except OSError:
-            return ""
-        return "\n".join(text.splitlines()[-lines:])
 
 
 def start(request: RunRequest, upload: bytes | None = None) -> str:
@@ -110,13 +54,13 @@ def list_runs() -> list[Run]:
             folders = [Path(entry.path) for entry in entries if not entry.name.startswith(".") and entry.is_dir()]
     except OSError:
         return []
-    runs = [run for run in map(_look, folders) if run is not None]
+    runs = [run for run in map(run_in, folders) if run is not None]
     return sorted(runs, key=lambda run: (run.created, run.name), reverse=True)
 
 
 def get_run(name: str) -> Run:
     """The run of that name, as it is now. Raises CheckpointError when there is none."""
-    run = _look(_folder(name))
+    run = run_in(_folder(name))
     if run is None:
         raise CheckpointError(f"There is no run {name!r} in {runs_folder()}.")
     return run
@@ -182,41 +126,9 @@ def _own_folder(name: str) -> Path:
     folder = _folder(name)
     if not folder.is_dir():
         raise CheckpointError(f"There is no run {name!r} in {runs_folder()}.")
-    if _is_shipped(folder):
+    if is_shipped(folder):
         raise CheckpointError(f"{name} is shipped with Roundtable and stays as it is.")
     return folder
-
-
-def _is_shipped(folder: Path) -> bool:
-    """Whether a checkpoint came with the code: it lies there, and nobody here asked for it."""
-    return folder.parent.resolve() == SHIPPED and not (folder / REQUEST_FILE).exists()
-
-
-def _look(folder: Path) -> Run | None:
-    """The run in a folder; None where the folder holds none."""
-    state, status = look(folder)
-    if status is not None and state not in ("lost", None):
-        details = {key: value for key, value in vars(status).items() if key != "state"}
-        return Run(folder=folder, state=state, **details)
-    found = saved(folder)
-    if found is None and (status is None and not (folder / REQUEST_FILE).exists()):
-        return None
-    if status is None and _is_shipped(folder):
-        return None
-    step, steps, corpus = found or (0, None, "")
-    if state is None:
-        state = "finished" if steps is not None and step >= steps else "lost"
-    return Run(
-        folder=folder,
-        state=state,
-        step=step,
-        steps=steps if status is None else status.steps or steps,
-        message=f"{LOST} It can be resumed from step {step}." if state == "lost" else "",
-        device=status.device if status else "",
-        created=status.created if status else 0.0,
-        corpus=status.corpus if status else corpus,
-        preset=status.preset if status else "",
-    )
 
 
 def _note_stop(folder: Path) -> bool:
