@@ -18,6 +18,7 @@ from transformer.commands.runs import Runs
 from transformer.commands.train import Train
 from transformer.presets import get_preset
 
+_ABOUT = "Train encoder–decoder Transformers and see whom every attention head listens to."
 _COMMANDS = {
     "train": Train,
     "translate": Translate,
@@ -70,9 +71,6 @@ def _parse(arguments: list[str]) -> Any:
         if leaving.code:
             raise ValueError(_sentence(box.getvalue())) from None
         raise
-
-
-_ABOUT = "Train encoder–decoder Transformers and see whom every attention head listens to."
 
 
 def _preset_name(arguments: Sequence[str]) -> str:

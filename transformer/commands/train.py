@@ -42,7 +42,7 @@ class Train:
         from transformer.training.distributed import World
         from transformer.training.launch import create, inherited_lock, reopen
         from transformer.training.request import read_request
-        from transformer.training.status import saved
+        from transformer.training.status import saved_step
         from transformer.training.worker import follow, lead
 
         world = World.from_environment()
@@ -58,8 +58,7 @@ class Train:
         request = read_request(folder)
         finished = lead(folder, request, descriptor, say, world)
         if not finished:
-            step, *_ = saved(folder) or (0,)
-            say(f"Saved at step {step}; go on with: roundtable train --name {self.name} --resume")
+            say(f"Saved at step {saved_step(folder)}; go on with: roundtable train --name {self.name} --resume")
         return 0 if finished else 130
 
     def _request(self) -> "RunRequest":

@@ -1,7 +1,8 @@
 """One run on several processes, started by torchrun: each takes some rows of every batch, gradients are summed.
 
-A batch means the same however many processes share it, so a run learns the same on one GPU and on eight, and may go on
-on another number of them. All processes see the same checkpoints folder; rank 0 writes.
+A batch means the same however many processes share it: dropout and the balance of experts aside, a run learns the same
+on one GPU and on eight, and may go on on another number of them. All processes see the same checkpoints folder; rank 0
+writes.
 """
 
 import os

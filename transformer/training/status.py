@@ -105,6 +105,12 @@ def saved(folder: Path) -> tuple[int, int, str] | None:
         return None
 
 
+def saved_step(folder: Path) -> int:
+    """Optimizer steps behind the weights in a folder, 0 where there are none."""
+    found = saved(folder)
+    return 0 if found is None else found[0]
+
+
 def _whole(status: Status) -> bool:
     optional = (status.steps or 0, status.tokens_per_second or 0, status.seconds_left or 0)
     numbers: tuple[Any, ...] = (status.step, status.created, *optional)

@@ -18,7 +18,7 @@ from transformer.training.failures import RunError, explain
 from transformer.training.reporter import Reporter
 from transformer.training.request import RunRequest
 from transformer.training.signals import stop_signals
-from transformer.training.status import STOP_FILE, saved
+from transformer.training.status import STOP_FILE, saved_step
 
 if TYPE_CHECKING:
     import torch
@@ -44,11 +44,11 @@ def lead(folder: Path, request: RunRequest | None, descriptor: int, say: Callabl
                 if sentence is None:
                     traceback.print_exc()
                     sentence = f"{type(error).__name__}: {error}. It is a fault in Roundtable; its log says where."
-                step = _saved_step(folder)
+                step = saved_step(folder)
                 sentence += f" What was saved at step {step} is whole." if step else " Nothing was saved yet."
                 reporter.end("failed", sentence, step)
                 raise RunError(sentence) from error
-        reporter.end("finished" if finished else "stopped", "", _saved_step(folder))
+        reporter.end("finished" if finished else "stopped", "", saved_step(folder))
         return finished
     finally:
         os.close(descriptor)
@@ -179,8 +179,3 @@ class _Work:
         if recorder.n_left_out:
             self.reporter.say(f"{recorder.n_left_out} probe sentences are too long for the model: not recorded.")
         return recorder
-
-
-def _saved_step(folder: Path) -> int:
-    found = saved(folder)
-    return 0 if found is None else found[0]
