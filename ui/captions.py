@@ -26,6 +26,11 @@ _ROLLED = {
     "decoder": " The rest of each row’s 1 has come from the source: see cross.",
     "cross": " The rest of each row’s 1 has come from the target: see decoder.",
 }
+NOT_EXPLANATION = (
+    '<div class="note">Attention is not explanation: a weight says where a head looks, not why the model wrote a word '
+    "(Jain &amp; Wallace 2019). Switching a head off and looking at what changes is the test of what it is good for."
+    "</div>"
+)
 _LONGEST, _MOST = 40, 8  # characters of a link's parameter, and how many of them
 
 
@@ -65,16 +70,6 @@ def near_uniform_line(entropies: np.ndarray) -> str:
     return (
         f'<div class="note">{said} of {known.size} heads {"is" if near <= 1 and said != "All" else "are"} near uniform '
         f"(at least {100 * NEAR_UNIFORM:.0f} % of the entropy of even attention).</div>"
-    )
-
-
-def not_explanation(test: str | None = None) -> str:
-    """That a weight is no reason, with an address of the switch-off test where there is one."""
-    named = "Switching a head off and looking at what changes"
-    linked = named if test is None else f'<a href="{escape(test)}" target="_self">{named}</a>'
-    return (
-        '<div class="note">Attention is not explanation: a weight says where a head looks, not why the model wrote a '
-        f"word (Jain &amp; Wallace 2019). {linked} is the test of what it is good for.</div>"
     )
 
 

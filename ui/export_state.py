@@ -8,6 +8,7 @@ from transformer.analysis.attention import Attention, Kind
 from transformer.analysis.filters import Filters
 from transformer.analysis.trace import KINDS
 from transformer.export.about import About
+from transformer.export.tables import encoded
 from ui.filtered_state import filtered_attention
 from ui.sidebar import Request
 from ui.state import about, load, trace
@@ -40,5 +41,4 @@ def report(request: Request, filters: Filters, kind: Kind, opened: tuple[int, in
     large: dict[Kind, tuple[int, int]] = {kind: opened}
     said = str(filters) + (f" (layers of {kind} alone)" if filters.layers else "")
     config, evaluation = described(request.model, untrained)
-    html = report_html(whole, large, views=views, view=said, config=config, evaluation=evaluation)
-    return html.encode("utf-8", "backslashreplace")
+    return encoded(report_html(whole, large, views=views, view=said, config=config, evaluation=evaluation))

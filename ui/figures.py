@@ -13,6 +13,7 @@ import numpy as np
 
 from transformer.analysis.attention import Attention
 from transformer.export.palette import NOT_A_NUMBER
+from transformer.export.svg import runs
 from ui.theme import AXIS_TITLES, MASKED_FILL, MASKED_LINE, WEIGHTS, colour_scale
 
 if TYPE_CHECKING:
@@ -175,11 +176,9 @@ def _region(cells: np.ndarray, text: str, **filled: Any) -> Any:
 
     x: list[float | None] = [None]
     y: list[float | None] = [None]
-    for row, chosen in enumerate(cells):
-        edges = np.flatnonzero(np.diff(np.concatenate([[False], chosen, [False]]))) - 0.5
-        for first, last in edges.reshape(-1, 2).tolist():
-            x += [first, last, last, first, first, None]
-            y += [row - 0.5, row - 0.5, row + 0.5, row + 0.5, row - 0.5, None]
+    for row, first, end in runs(cells):
+        x += [first - 0.5, end - 0.5, end - 0.5, first - 0.5, first - 0.5, None]
+        y += [row - 0.5, row - 0.5, row + 0.5, row + 0.5, row - 0.5, None]
     return go.Scatter(
         x=x,
         y=y,

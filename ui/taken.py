@@ -54,9 +54,9 @@ def take_views(taken: Taken, origin: Origin, name: str, key: str) -> None:
     st.markdown("**The numbers**")
     for shown, rows in taken.tables.items():
         with _row(shown):
-            file_button("CSV", lambda rows=rows: table_csv(rows(), facts), f"{name}-{shown}", f"{key}_{shown}")
-            make = partial(_json, shown, rows, facts)
-            file_button("JSON", make, f"{name}-{shown}", f"{key}_{shown}")
+            of = f"{name}-{shown}", f"{key}_{shown}"
+            file_button("CSV", lambda rows=rows: table_csv(rows(), facts), *of)
+            file_button("JSON", lambda shown=shown, rows=rows: table_json(shown, rows(), facts), *of)
     with _row("arrays"):
         file_button("NPZ", lambda: arrays_npz(taken.arrays(), facts), f"{name}-arrays", key)
     st.markdown("**A report** for reading, one file that needs no network")
@@ -76,10 +76,6 @@ def report(taken: Taken, origin: Origin) -> bytes:
         config=config, evaluation=evaluation,
     )  # fmt: skip
     return encoded(html)
-
-
-def _json(name: str, rows: Callable[[], Rows], facts: Facts) -> bytes:
-    return table_json(name, rows(), facts)
 
 
 def _row(name: str) -> DeltaGenerator:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from pages.heads.pair import as_computed, choose_key, choose_query, numbered, opened_parts, strongest_query
-from pages.heads.take_head import SHOWN, HeadView, take_parts
+from pages.heads.take_head import HeadView, take_parts
 from pages.heads.view import View
 from transformer.analysis.attention import Attention
 from transformer.export.equation import COLUMNS, MATRICES, ROWS, Cell, arithmetic, matrices, where
@@ -20,6 +20,9 @@ from ui.sidebar import Request
 
 if TYPE_CHECKING:
     from transformer.analysis.head_parts import HeadParts
+
+NAMES = {"Q": "q", "K": "k", "V": "v", "softmax": "pattern"}
+"""Of matrices in HeadParts, where they are others than on the page."""
 
 
 def equation(request: Request, view: View, attention: Attention, width: int) -> None:
@@ -35,7 +38,7 @@ def equation(request: Request, view: View, attention: Attention, width: int) -> 
             f"equation-{cell.matrix}-{cell.row}-{cell.column}",
             partial(equation_svg, parts, cell),
             {"matrices": partial(matrix_rows, parts)},
-            f"{SHOWN.get(cell.matrix, cell.matrix)}[{cell.row}, {cell.column}]",
+            f"{NAMES.get(cell.matrix, cell.matrix)}[{cell.row}, {cell.column}]",
         )
         take_parts(request, view, parts, shown)
     st.html(

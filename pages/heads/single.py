@@ -6,8 +6,8 @@ from pages.heads.view import View
 from pages.heads.views import VIEWS
 from transformer.analysis.attention import Attention
 from ui.captions import (
+    NOT_EXPLANATION,
     near_uniform_line,
-    not_explanation,
     opened_note,
     opened_title,
     translation_line,
@@ -49,8 +49,8 @@ def one_sentence(request: Request, view: View) -> None:
         except ValueError as error:
             st.warning(plain(error))
         measured = entropies(request, view.kind, view.untrained)
-        about_it = "" if view.untrained else what_it_attends_to(attention, layer, head)
-        st.html(near_uniform_line(measured) + about_it + not_explanation())
+        about_it = "" if view.untrained or view.filters.summary else what_it_attends_to(attention, layer, head)
+        st.html(near_uniform_line(measured) + about_it + NOT_EXPLANATION)
 
 
 def attention_of(request: Request, view: View) -> Attention:

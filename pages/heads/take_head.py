@@ -24,9 +24,6 @@ from ui.taken import Arrays, Facts, Origin, Taken, take_views
 if TYPE_CHECKING:
     from transformer.analysis.head_parts import HeadParts
 
-SHOWN = {"Q": "q", "K": "k", "V": "v", "softmax": "pattern"}
-"""Names of matrices in HeadParts, where they are others than on the page."""
-
 
 @dataclass(frozen=True)
 class HeadView:

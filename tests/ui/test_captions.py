@@ -6,7 +6,6 @@ from transformer.analysis.trace import Translation
 from ui.captions import (
     left_out_line,
     near_uniform_line,
-    not_explanation,
     opened_note,
     opened_title,
     shown_line,
@@ -67,12 +66,6 @@ def test_near_uniform_heads_are_counted_among_those_that_have_a_choice():
     assert "All of 2 heads are" in near_uniform_line(np.array([[0.97, 0.99]]))
     assert "None of 1 heads is" in near_uniform_line(np.array([[0.5]]))
     assert near_uniform_line(np.array([[np.nan]])) == ""
-
-
-def test_attention_is_not_explanation_and_links_only_where_there_is_a_test():
-    assert "not explanation" in not_explanation()
-    assert "<a" not in not_explanation()
-    assert '<a href="/heads?x=1&amp;y=2"' in not_explanation("/heads?x=1&y=2")
 
 
 def test_filters_and_summaries_are_said_and_nothing_else():

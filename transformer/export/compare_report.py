@@ -32,7 +32,9 @@ def comparison_report(comparison: Comparison, traces: Sequence[Trace]) -> str:
     parts = [heading(traces[0], first.about, _TITLE)]
     for one, trace in zip(comparison.models, traces, strict=True):
         said = one.changed and f"What changed: {one.changed}."
-        parts.append(tag("section", tag("h2", escape(one.about.model)), tag("p", escape(said)), _inner(trace)))
+        parts.append(
+            tag("section", tag("h2", escape(one.about.model)), tag("p", escape(said)), translation(trace, "h3"))
+        )
     for place, (draw, caption) in enumerate(_CAPTIONS.items()):
         try:
             parts.append(figure(renamed(draw(comparison), f"f{place}-"), escape(caption)))
@@ -44,11 +46,6 @@ def comparison_report(comparison: Comparison, traces: Sequence[Trace]) -> str:
     parts.append(rows_table("Heads, farthest apart first; the noise floor last", ordered))
     title = f"{traces[0].source_text} · {', '.join(one.about.model for one in comparison.models)}"
     return page(title, comparison.facts, parts)
-
-
-def _inner(trace: Trace) -> str:
-    """The target token by token, one level below a model's heading."""
-    return translation(trace).replace("<h2>", "<h3>").replace("</h2>", "</h3>")
 
 
 def _floor(comparison: Comparison) -> str:

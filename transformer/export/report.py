@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 
-from transformer import __version__
 from transformer.analysis.attention import Attention, Kind
 from transformer.analysis.trace import KINDS, Trace
 from transformer.export.about import About
@@ -20,6 +19,10 @@ _EXPLAINED = {
     "decoder": "The token being written attends to those before it; later ones are masked, hatched here (§3.2.3).",
     "cross": "The token being written attends to the source sentence (§3.2.3).",
 }
+_CAUTION = (
+    "A weight says where a head looks, not what it does with what it sees, and not why the model wrote a word. "
+    "Switching a head off and translating again is the test of what it is good for."
+)
 
 
 def report_html(
@@ -45,15 +48,7 @@ def report_html(
     parts.append(tag("p", _CAUTION, class_="note"))
     parts += [scores(evaluation)] if evaluation else []
     parts += [configuration(config)] if config else []
-    facts = {"model": trace.model, "step": trace.step, "version": __version__, "sentence": trace.source_text}
-    title = f"{trace.source_text} · {trace.model}"
-    return page(title, {**facts, "target": trace.target_text, "view": view}, parts)
-
-
-_CAUTION = (
-    "A weight says where a head looks, not what it does with what it sees, and not why the model wrote a word. "
-    "Switching a head off and translating again is the test of what it is good for."
-)
+    return page(f"{trace.source_text} · {trace.model}", about.facts(), parts)
 
 
 def decided_head(attention: Attention) -> tuple[int, int]:

@@ -5,7 +5,7 @@ A page needs no network, no script and no other file, and forbids itself all thr
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 from transformer import __version__
 from transformer.analysis.trace import Trace
@@ -60,15 +60,15 @@ def heading(trace: Trace, about: About, title: str = "Who listens to whom: atten
     )
 
 
-def translation(trace: Trace) -> str:
-    """The target, token by token, each with its probability."""
+def translation(trace: Trace, level: Literal["h2", "h3"] = "h2") -> str:
+    """The target, token by token, each with its probability, below a heading of this level."""
     given = trace.translation
     what = "The model wrote this" if given.generated else "This target was given"
     total = f"{as_number(given.log_prob)} nats over {len(given.token_log_probs)} tokens"
     note = f"{what}: log-probability {total}, end of sentence included; score {as_number(given.score)}."
     chips = map(_chip, trace.target.labels, given.token_log_probs)
     return tag(
-        "section", tag("h2", "Translation"), tag("p", escape(note), class_="note"), tag("ol", *chips, class_="tokens")
+        "section", tag(level, "Translation"), tag("p", escape(note), class_="note"), tag("ol", *chips, class_="tokens")
     )
 
 

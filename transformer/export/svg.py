@@ -6,6 +6,9 @@ Pure text from numbers: no browser, no plotting library. svg_scale.py has colour
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+from jaxtyping import Bool
+
 from transformer.analysis.attention import Attention
 from transformer.export.markup import escape, right_to_left, shorten, tag, visible, width
 
@@ -75,6 +78,15 @@ def label(
         transform=f"rotate(-90 {x:.2f} {y:.2f})" if upright else None,
         **attributes,
     )
+
+
+def runs(cells: Bool[np.ndarray, "row column"]) -> list[tuple[int, int, int]]:
+    """Row, first and past the last column of each stretch of cells that are True."""
+    found = []
+    for row, chosen in enumerate(cells):
+        edges = np.flatnonzero(np.diff(np.concatenate([[False], chosen, [False]])))
+        found += [(row, first, end) for first, end in edges.reshape(-1, 2).tolist()]
+    return found
 
 
 def hatch(identifier: str) -> str:

@@ -10,7 +10,7 @@ from transformer.export.equation import COLUMNS, ROWS, Cell, Matrix, arithmetic,
 from transformer.export.head_files import head_facts
 from transformer.export.markup import escape_sentence, tag, width
 from transformer.export.palette import KIND_COLOURS
-from transformer.export.svg import HEADING, LETTER, MARGIN, hatch, label, text_width, wrapped
+from transformer.export.svg import HEADING, LETTER, MARGIN, hatch, label, runs, text_width, wrapped
 from transformer.export.svg_document import document, kind_title, least_width
 from transformer.export.svg_scale import MASKED, Scale, differences_scale, pixels
 
@@ -94,7 +94,7 @@ def _matrix(
         allowed = parts.mask
     if name == "mask":
         levels = np.zeros(values.shape, np.uint8)
-        may = [tag("rect", **_run(run, corner, size, values.shape), fill="#ffffff") for run in _runs(parts.mask)]
+        may = [tag("rect", **_run(run, corner, size, values.shape), fill="#ffffff") for run in runs(parts.mask)]
         drawn.append(tag("g", *may, class_="allowed"))
     else:
         levels = scale.levels(values, allowed)
@@ -113,15 +113,6 @@ def _under(parts: "HeadParts", name: Matrix, values: np.ndarray) -> str:
     if name in ("mask", "softmax"):
         return made_of(parts)[name]
     return f"{made_of(parts)[name]}, ±{_scale(name, values).high:.3g}"
-
-
-def _runs(mask: np.ndarray) -> list[tuple[int, int, int]]:
-    """Row, first and past the last column of each stretch of cells that may be attended to."""
-    found = []
-    for row, allowed in enumerate(mask):
-        edges = np.flatnonzero(np.diff(np.concatenate([[False], allowed, [False]])))
-        found += [(row, first, last) for first, last in edges.reshape(-1, 2).tolist()]
-    return found
 
 
 def _run(

@@ -7,7 +7,7 @@ import numpy as np
 from jaxtyping import Bool, Float, UInt8
 
 from transformer.export.markup import isolated, shorten, tag, width
-from transformer.export.svg import HEADING, MARGIN, label, text_width
+from transformer.export.svg import HEADING, MARGIN, label, runs, text_width
 from transformer.export.svg_scale import MASKED, Scale, pixels
 
 LARGEST_DRAWN = 2500  # cells; more are one image
@@ -88,15 +88,13 @@ def cells(
 
 def masked_cells(layout: Layout, mask: Bool[np.ndarray, "row column"], identifier: str) -> str:
     """One hatched rectangle for each run of masked keys."""
-    runs, cell = [], layout.cell
-    for row, allowed in enumerate(mask):
-        edges = np.flatnonzero(np.diff(np.concatenate([[True], allowed, [True]])))
-        for first, last in edges.reshape(-1, 2).tolist():
-            place = {"x": layout.left + cell * first, "y": layout.top + cell * row}
-            size = {"width": cell * (last - first), "height": cell}
-            runs.append(tag("rect", **place, **size, data_masked=f"{row},{first},{last}"))
+    drawn, cell = [], layout.cell
+    for row, first, end in runs(~mask):
+        place = {"x": layout.left + cell * first, "y": layout.top + cell * row}
+        size = {"width": cell * (end - first), "height": cell}
+        drawn.append(tag("rect", **place, **size, data_masked=f"{row},{first},{end}"))
     note = tag("title", "masked: the query may not attend here")
-    return tag("g", note, *runs, class_="masked", fill=f"url(#{identifier})", shape_rendering="crispEdges")
+    return tag("g", note, *drawn, class_="masked", fill=f"url(#{identifier})", shape_rendering="crispEdges")
 
 
 def axes(layout: Layout) -> str:
