@@ -75,8 +75,9 @@ def dot_figure(sides: Mapping[Metric, Sequence[Comparison]]) -> "go.Figure":
 
 
 def _limit(found: Sequence[Comparison]) -> float:
-    """The largest difference that is no divergence, ours or the paper's; the axis ends a little beyond it."""
+    """A little beyond the largest margin and every difference that is no divergence, ours or the paper's."""
     sizes = [abs(one.delta) for one in found if math.isfinite(one.delta)]
+    sizes += [one.margin for one in found if one.margin is not None]
     sizes += [abs(one.paper_delta) for one in found if one.paper_delta is not None]
     return 1.05 * max([*sizes, 0.1])
 

@@ -20,7 +20,7 @@ def test_dots_stand_at_the_differences_and_the_band_is_what_a_seed_may_make():
     assert np.allclose([band.base, band.x], [[-margin, -margin], [2 * margin, 2 * margin]])
     assert ours.marker.symbol == ("circle", "triangle-right"), "a diverged variant lies off the scale"
     assert bleu.marker.symbol == ("circle", "triangle-left")
-    assert ours.x[1] <= figure.layout.xaxis.range[1]
+    assert margin < ours.x[1] <= figure.layout.xaxis.range[1], "and outside the band"
     assert ours.text[1] == "pre: diverged"
 
 
