@@ -3,20 +3,17 @@
 from collections.abc import Sequence
 
 import numpy as np
-from jaxtyping import Float
 
 from transformer.analysis.attention import Attention
 from transformer.analysis.compare import LN_2, apart_from
-from transformer.export.about import About
 from transformer.export.compare_files import Comparison, Model
 from transformer.export.markup import tag
 from transformer.export.palette import AXIS_TITLES, DIFFERENCES, head_name
-from transformer.export.svg import MARGIN, hatch
-from transformer.export.svg_document import document, framed, kind_title, least_width, renamed, size_of
+from transformer.export.svg_document import framed, kind_title, renamed, size_of
 from transformer.export.svg_grid import grid_svg
 from transformer.export.svg_head import head_svg
-from transformer.export.svg_matrix import Layout, axes, cells, masked_cells
-from transformer.export.svg_scale import LEGEND_WIDTH, MASKED, NAN, Scale, legend, legend_height
+from transformer.export.svg_matrix import Layout, matrix_svg
+from transformer.export.svg_scale import Scale
 
 
 def grids_svg(comparison: Comparison) -> str:
@@ -67,7 +64,8 @@ def difference_svg(one: Model, other: Model, *, noise: bool = False) -> str:
     return matrix_svg(
         values, mask, Scale(-1, 1, "Δ weight", DIFFERENCES),
         Layout.of(attention.queries.labels, attention.keys.labels, AXIS_TITLES[attention.kind]),
-        f"{'noise floor, another seed: ' if noise else ''}{name}", other.about, attention, signed=True,
+        f"{'noise floor, another seed: ' if noise else ''}{name}", other.about, other.about.facts(attention),
+        attention.kind, said=lambda value: f"{value:+.3f}".replace("-", "−"),
     )  # fmt: skip
 
 
@@ -77,37 +75,9 @@ def divergence_svg(one: Model, *, noise: bool = False) -> str:
     values = apart_from(one.pairs, one.matches)
     rows, columns = ([f"{letter}{at}" for at in range(n)] for letter, n in zip("LH", values.shape, strict=True))
     title = "noise floor, another seed" if noise else "Jensen–Shannon divergence"
-    layout = Layout.of(rows, columns, ("layer", "head"))
-    return matrix_svg(values, np.isfinite(values), Scale(0, LN_2, "nats"), layout, title, one.about, one.attention)
-
-
-def matrix_svg(
-    values: Float[np.ndarray, "row column"],
-    mask: np.ndarray,
-    scale: Scale,
-    layout: Layout,
-    title: str,
-    about: About,
-    attention: Attention,
-    *,
-    signed: bool = False,
-) -> str:
-    """Numbers as a map with words at its sides and its scale; cells outside the mask are hatched."""
-    levels = scale.levels(values, mask)
-    masked, broken = bool((levels == MASKED).any()), int((levels == NAN).sum())
-    right = layout.right + 24
-    said = "{:+.3f}" if signed else "{:.3f}"
-    parts = [tag("defs", hatch("masked")), masked_cells(layout, mask, "masked")] if masked else []
-    parts += [
-        cells(layout, levels, scale, values, lambda value: said.format(value).replace("-", "−")),
-        axes(layout),
-        legend(right, layout.top, "scale", scale, "masked" if masked else None, broken),
-    ]
-    size = (
-        max(right + LEGEND_WIDTH, layout.titles_end + MARGIN, least_width(about, title)),
-        max(layout.bottom, layout.top + legend_height(masked, broken)) + MARGIN,
-    )
-    return document(size, parts, title, about, about.facts(attention), attention.kind)
+    layout, scale = Layout.of(rows, columns, ("layer", "head")), Scale(0, LN_2, "nats")
+    facts = one.about.facts(one.attention)
+    return matrix_svg(values, np.isfinite(values), scale, layout, title, one.about, facts, one.attention.kind)
 
 
 def _framed(comparison: Comparison, rows: Sequence[Sequence[str | None]], name: str) -> str:

@@ -10,10 +10,8 @@ from jaxtyping import Float
 from transformer.export.about import About
 from transformer.export.markup import tag
 from transformer.export.numbers import number
-from transformer.export.svg import MARGIN
-from transformer.export.svg_document import document, least_width
-from transformer.export.svg_matrix import Layout, axes, cells
-from transformer.export.svg_scale import LEGEND_WIDTH, NAN, Scale, differences_scale, legend, legend_height
+from transformer.export.svg_matrix import Layout, matrix_svg
+from transformer.export.svg_scale import Scale, differences_scale
 
 
 @dataclass(frozen=True)
@@ -42,20 +40,11 @@ def map_svg(shown: Map, title: str, about: About, facts: Mapping[str, Any]) -> s
     if not n_rows or not n_columns:
         raise ValueError(f"There is nothing to draw: the map has {n_rows} rows and {n_columns} columns.")
     scale = differences_scale(shown.values, "nats") if shown.differences else Scale(0, 1.0)
-    levels = scale.levels(shown.values, np.ones(shown.values.shape, bool))
     layout = Layout.of(shown.rows, shown.columns, (shown.row_title, shown.column_title))
-    broken, right = int((levels == NAN).sum()), layout.right + 24
-    parts = [
-        cells(layout, levels, scale, shown.values, lambda value: f"{shown.said} {number(value, 3)}"),
-        _frames(shown, layout),
-        axes(layout),
-        legend(right, layout.top, "scale", scale, None, broken),
-    ]
-    size = (
-        max(right + LEGEND_WIDTH, layout.titles_end + MARGIN, least_width(about, title)),
-        max(layout.bottom, layout.top + legend_height(False, broken)) + MARGIN,
-    )
-    return document(size, parts, title, about, facts)
+    return matrix_svg(
+        shown.values, np.ones(shown.values.shape, bool), scale, layout, title, about, facts,
+        said=lambda value: f"{shown.said} {number(value, 3)}", over=_frames(shown, layout),
+    )  # fmt: skip
 
 
 def _frames(shown: Map, layout: Layout) -> str:

@@ -1,14 +1,18 @@
-"""A matrix of cells with words at its sides: where everything stands, the cells, the labels."""
+"""A matrix of cells with words at its sides as an SVG: where everything stands, the cells, the labels."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from jaxtyping import Bool, Float, UInt8
 
+from transformer.analysis.attention import Kind
+from transformer.export.about import About
 from transformer.export.markup import isolated, shorten, tag, width
-from transformer.export.svg import HEADING, MARGIN, label, runs, text_width
-from transformer.export.svg_scale import MASKED, Scale, pixels
+from transformer.export.svg import HEADING, MARGIN, hatch, label, runs, text_width
+from transformer.export.svg_document import document, least_width
+from transformer.export.svg_scale import LEGEND_WIDTH, MASKED, NAN, Scale, legend, legend_height, pixels
 
 LARGEST_DRAWN = 2500  # cells; more are one image
 _WIDEST, _LARGEST_CELL, _SMALLEST_CELL, _SMALLEST_STEP = 720.0, 34.0, 2.0, 11.0  # pixels
@@ -54,12 +58,44 @@ class Layout:
         return self.left + _TITLE * width(self.titles[1] + " →")
 
 
+def matrix_svg(
+    values: Float[np.ndarray, "row column"],
+    mask: Bool[np.ndarray, "row column"],
+    scale: Scale,
+    layout: Layout,
+    title: str,
+    about: About,
+    facts: Mapping[str, Any],
+    kind: Kind = "cross",
+    *,
+    said: Callable[[float], str] = "{:.3f}".format,
+    over: str = "",
+    name: str = "matrix",
+) -> str:
+    """Numbers as a map with words at its sides and its scale; cells outside the mask are hatched.
+
+    said: a number when its cell is pointed at. over: markup that lies on the cells. name: of what the picture refers
+    to, its own in a page of several.
+    """
+    levels = scale.levels(values, mask)
+    masked, broken = bool((levels == MASKED).any()), int((levels == NAN).sum())
+    hatched, right = f"masked-{name}", layout.right + 24
+    parts = [tag("defs", hatch(hatched)), masked_cells(layout, mask, hatched)] if masked else []
+    parts += [cells(layout, levels, scale, values, said), over, axes(layout)]
+    parts.append(legend(right, layout.top, f"scale-{name}", scale, hatched if masked else None, broken))
+    size = (
+        max(right + LEGEND_WIDTH, layout.titles_end + MARGIN, least_width(about, title)),
+        max(layout.bottom, layout.top + legend_height(masked, broken)) + MARGIN,
+    )
+    return document(size, parts, title, about, facts, kind)
+
+
 def cells(
     layout: Layout,
     levels: UInt8[np.ndarray, "row column"],
     scale: Scale,
     values: Float[np.ndarray, "row column"],
-    said: Callable[[float], str] = "{:.3f}".format,
+    said: Callable[[float], str],
 ) -> str:
     """A rectangle for each cell that is not masked, which says "row → column: 0.123" when pointed at.
 
