@@ -10,7 +10,7 @@ import numpy as np
 import streamlit as st
 
 from transformer.export.equation import COLUMNS, MATRICES, ROWS, Cell, made_of, matrices
-from ui.canvas import PALETTE, canvas_component, packed
+from ui.component import PALETTE, own_component, packed
 from ui.theme import DIFFERENCES, KIND_COLOURS, KIND_NAMES, lookup_table
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ _HTML = """
 <div class="legend"></div>
 """
 
-_component = canvas_component("equation_strip", _HTML, "equation_matrices.js")
+_component = own_component("equation_strip", _HTML, "equation_matrices.js")
 
 
 def equation_strip(

@@ -9,7 +9,7 @@ from typing import Any
 import streamlit as st
 
 from transformer.training.probes import Probe
-from ui.canvas import BROKEN, MASKED, PALETTE, canvas_component, packed, to_bytes
+from ui.component import BROKEN, MASKED, PALETTE, own_component, packed, to_bytes
 from ui.theme import AXIS_TITLES, KIND_COLOURS, KIND_NAMES
 
 NEWEST = -1
@@ -36,7 +36,7 @@ _HTML = """
 </div>
 """
 
-_component = canvas_component("film", _HTML)
+_component = own_component("film", _HTML)
 
 
 def film(

@@ -10,7 +10,7 @@ import numpy as np
 import streamlit as st
 
 from transformer.analysis.attention import Attention
-from ui.canvas import BROKEN, MASKED, PALETTE, canvas_component, packed, to_bytes
+from ui.component import BROKEN, MASKED, PALETTE, own_component, packed, to_bytes
 from ui.theme import KIND_COLOURS, KIND_NAMES
 
 GAP = 32  # pixels between columns of gap="medium"
@@ -27,7 +27,7 @@ _HTML = """
 <div class="legend"></div>
 """
 
-_component = canvas_component("head_grid", _HTML)
+_component = own_component("head_grid", _HTML)
 
 
 def head_grid(
@@ -48,12 +48,12 @@ def head_grid(
     _component(data=data, key=key, on_opened_change=opened, on_page_change=lambda: None)
 
 
-def column_width(columns: Sequence[int], place: int, key: str = "head_grid") -> int:
-    """Pixels across one of the columns of st.columns(columns, gap="medium"), by what the grid measured in the browser.
+def column_width(columns: Sequence[int], place: int) -> int:
+    """Pixels across one of the columns of st.columns(columns, gap="medium"), by what the page's first grid measured.
 
     Before it has measured, of a page of 980. On a narrow screen Streamlit puts columns below each other.
     """
-    page = (st.session_state.get(key) or {}).get("page") or {}
+    page = (st.session_state.get("head_grid") or {}).get("page") or {}
     width = int(page.get("width") or 980)
     if page.get("stacked"):
         return width

@@ -3,13 +3,6 @@
 
 const MOST_SAID = 5;
 
-function element(tag, className, ...content) {
-  const node = document.createElement(tag);
-  node.className = className;
-  node.append(...content);
-  return node;
-}
-
 function parse(data) {
   const svg = document.importNode(new DOMParser().parseFromString(data.svg, 'image/svg+xml').documentElement, true);
   const [, , width, height] = svg.getAttribute('viewBox').split(' ').map(Number);
@@ -66,8 +59,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
     tip.hidden = false;
     const box = frame.getBoundingClientRect(), at = event.target.getBoundingClientRect();
     const x = (event.clientX ?? at.right) - box.left, y = (event.clientY ?? at.bottom) - box.top;
-    tip.style.left = Math.max(0, Math.min(x + 14, box.width - tip.offsetWidth - 4)) + 'px';
-    tip.style.top = y + 18 + 'px';
+    placeTip(tip, x, y, box.width, Infinity);
   }
   function leave() { tip.hidden = true; light([]); }
 

@@ -6,17 +6,16 @@ queries (ui/lines.js, ui/lines.css).
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import numpy as np
 import streamlit as st
-from streamlit.components.v2 import component
 
 from transformer.analysis.attention import Attention
 from transformer.export.about import About
 from transformer.export.svg import HEADING
 from transformer.export.svg_lines import LEAST_DRAWN, MOST_LINES, lines_svg
 from transformer.export.svg_scale import weights_scale
+from ui.component import own_component
 from ui.theme import KIND_COLOURS
 
 MOST_TOKENS = 64
@@ -30,12 +29,7 @@ _HTML = """
 </div>
 """
 
-
-def _file(name: str) -> str:
-    return (Path(__file__).parent / name).read_text(encoding="utf-8")
-
-
-_component = component("roundtable.lines", html=_HTML, css=_file("lines.css"), js=_file("lines.js"))
+_component = own_component("lines", _HTML)
 
 
 @dataclass(frozen=True)

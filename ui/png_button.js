@@ -19,9 +19,8 @@ function raster(svg) {
 }
 
 export default function ({ data, parentElement }) {
-  const { label, svg, file } = JSON.parse(new TextDecoder().decode(data instanceof Uint8Array ? data : new Uint8Array(data)));
+  const { file, bytes: svg } = decode(data);
   const button = parentElement.querySelector('button'), said = parentElement.querySelector('.said');
-  button.textContent = label;
   button.onclick = async () => {
     said.textContent = '';
     try {

@@ -28,7 +28,7 @@ def picture_buttons(svg: str, name: str, key: str) -> None:
     """SVG, and the PNG that the browser makes of it, side by side in a row that is there already."""
     file_button("SVG", svg.encode(), name, key)
     with st.container(width=WIDTH):
-        png_button("PNG", svg, f"{file_stem(name)}.png", key=f"{key}_png")
+        png_button(svg, f"{file_stem(name)}.png", key=f"{key}_png")
 
 
 def file_stem(name: str) -> str:

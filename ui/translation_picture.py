@@ -1,22 +1,8 @@
 """An SVG of ours inside a page, in the page's own font and colour (st.html takes SVG away)."""
 
-from pathlib import Path
+from ui.component import own_component
 
-from streamlit.components.v2 import component
-
-_CSS = """
-:host, .picture { font-family: var(--st-font); color: var(--st-text-color); }
-.picture { overflow-x: auto; }
-svg { display: block; font-family: inherit; max-width: 100%; height: auto; }
-.beam-tree { min-width: 760px; }
-"""
-
-_component = component(
-    "roundtable.translation_picture",
-    html='<div class="picture"></div>',
-    css=_CSS,
-    js=(Path(__file__).parent / "translation_picture.js").read_text(encoding="utf-8"),
-)
+_component = own_component("translation_picture", '<div class="picture"></div>')
 
 
 def picture(svg: str, key: str) -> None:

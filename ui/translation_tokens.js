@@ -1,14 +1,9 @@
 // Tokens with their alternatives as buttons. Text only ever goes through textContent.
 
 const percent = value => (value >= 0.0095 ? Math.round(100 * value) + '%' : '<1%');
+// As Python's number() writes it.
+const nats = value => (Math.round(1000 * value) / 1000 || 0).toFixed(3).replace('-', '−');
 const exact = value => (value >= 0.001 ? (100 * value).toFixed(1) + '%' : (100 * value).toExponential(1) + '%');
-
-function element(tag, className, ...content) {
-  const node = document.createElement(tag);
-  node.className = className;
-  node.append(...content);
-  return node;
-}
 
 // bdi keeps a right-to-left token from turning its neighbours around.
 const word = (className, label) => element('span', className, element('bdi', '', label));
@@ -33,7 +28,7 @@ function card(token, view, act) {
   const head = element('button', 'head', word('word', token.label), element('span', 'bar', bar),
     element('span', 'numbers', element('span', '', percent(token.probability)), element('span', '', 'H ' + token.entropy.toFixed(2))));
   head.type = 'button';
-  head.title = `${token.label}: probability ${exact(token.probability)}, log-probability ${token.log_prob.toFixed(3)} nats, `
+  head.title = `${token.label}: probability ${exact(token.probability)}, log-probability ${nats(token.log_prob)} nats, `
     + `entropy ${token.entropy.toFixed(2)} nats${token.given ? ', given by you' : ''}. Show this step`;
   head.setAttribute('aria-label', head.title);
   head.onclick = () => act('stepped', token.position);

@@ -5,13 +5,12 @@ Every alternative is a button (ui/translation_tokens.js, ui/translation_tokens.c
 
 from collections.abc import Callable, Mapping, Sequence
 from math import exp
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
-from streamlit.components.v2 import component
 
 from transformer.text.tokenizer import EOS
+from ui.component import own_component
 from ui.theme import KIND_COLOURS
 
 if TYPE_CHECKING:
@@ -22,14 +21,7 @@ MOST = 40
 
 _HTML = '<div class="note" hidden></div><ol class="tokens" aria-label="tokens of the translation"></ol>'
 
-
-def _file(name: str) -> str:
-    return (Path(__file__).parent / name).read_text(encoding="utf-8")
-
-
-_component = component(
-    "roundtable.translation_tokens", html=_HTML, css=_file("translation_tokens.css"), js=_file("translation_tokens.js")
-)
+_component = own_component("translation_tokens", _HTML)
 
 
 def translation_tokens(

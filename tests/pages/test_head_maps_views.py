@@ -13,7 +13,7 @@ from tests.conftest import ROOT
 from tests.pages.pictures import assert_plain, grid, grids, opened, pixels, text
 from transformer import load_checkpoint
 from transformer.analysis.filters import Filters
-from ui.canvas import BROKEN, FULL
+from ui.component import BROKEN, FULL
 from ui.markdown import plain
 
 SENTENCE, TARGET = "The animal was tired.", "Das Tier war müde."

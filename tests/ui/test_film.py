@@ -12,7 +12,7 @@ from tests.ui.samples import attention, random, tokens
 from transformer.analysis.trace import Trace, Translation
 from transformer.export.palette import NOT_A_NUMBER
 from transformer.training.probes import Probe
-from ui.canvas import BROKEN, FULL, MASKED
+from ui.component import BROKEN, FULL, MASKED
 from ui.film import NEWEST, payload
 
 

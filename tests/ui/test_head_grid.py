@@ -7,7 +7,7 @@ import pytest
 from tests.ui.samples import asymmetric, attention, random, tokens
 from transformer.analysis.attention import Attention
 from transformer.export.palette import NOT_A_NUMBER
-from ui.canvas import BROKEN, FULL, MASKED
+from ui.component import BROKEN, FULL, MASKED
 from ui.head_grid import column_width, payload, pool
 
 

@@ -1,7 +1,8 @@
-"""What components that draw attention on a canvas share: their bytes, and the scripts and styles before their own.
+"""What our components share: how they are made, the bytes that some draw on a canvas, and a script and style before
+their own (component.js, component.css).
 
 A weight is one byte. Cells that are masked and weights that are no numbers have bytes of their own, so that neither
-looks like a weight of 0 (ui/canvas.js, ui/canvas.css).
+looks like a weight of 0.
 """
 
 import json
@@ -24,13 +25,13 @@ PALETTE = lookup_table(WEIGHTS, FULL + 1).tobytes().hex() + NOT_A_NUMBER.removep
 """The colours of the bytes from 0 to BROKEN, six hexadecimal digits each."""
 
 
-def canvas_component(name: str, html: str, *scripts: str) -> ComponentRenderer:
+def own_component(name: str, html: str, *scripts: str) -> ComponentRenderer:
     """The component of ui/`name`.js and ui/`name`.css, with further scripts of ui/ put before its own."""
     return component(
         f"roundtable.{name}",
         html=html,
-        css=_text("canvas.css") + _text(f"{name}.css"),
-        js="".join(_text(script) for script in ("canvas.js", *scripts, f"{name}.js")),
+        css=_text("component.css") + _text(f"{name}.css"),
+        js="".join(_text(script) for script in ("component.js", *scripts, f"{name}.js")),
     )
 
 

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import numpy as np
 
-import ui.canvas
+import ui.component
 from transformer.export.palette import NOT_A_NUMBER
-from ui.canvas import BROKEN, FULL, MASKED, packed, to_bytes
+from ui.component import BROKEN, FULL, MASKED, packed, to_bytes
 
-FOLDER = Path(ui.canvas.__file__).parent
+FOLDER = Path(ui.component.__file__).parent
 
 
 def test_weights_are_bytes_and_masked_ones_are_told_apart():
@@ -36,7 +36,7 @@ def test_the_body_begins_at_a_multiple_of_four_whatever_the_header():
 
 
 def test_the_browser_reads_the_same_bytes_and_colours():
-    script = (FOLDER / "canvas.js").read_text(encoding="utf-8")
+    script = (FOLDER / "component.js").read_text(encoding="utf-8")
     found = dict(re.findall(r"(FULL|BROKEN|MASKED) = (\d+)", script))
     assert found == {"FULL": str(FULL), "BROKEN": str(BROKEN), "MASKED": str(MASKED)}
-    assert NOT_A_NUMBER in (FOLDER / "canvas.css").read_text(encoding="utf-8")
+    assert NOT_A_NUMBER in (FOLDER / "component.css").read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-// What components that draw attention on a canvas share; ui/canvas.py puts this before each of them.
+// What components share; ui/component.py puts this before each of them.
 // Text only ever goes through textContent and fillText.
 
 // Weights from 0 to 1 are the bytes from 0 to FULL.
