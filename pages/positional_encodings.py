@@ -4,7 +4,7 @@ import streamlit as st
 
 from pages.encodings.beside import beside
 from pages.encodings.inside import inside
-from pages.encodings.waves import waves
+from pages.encodings.waves import WIDTHS, waves
 from ui.encoding_state import n_tokens
 from ui.link import link_line
 from ui.sidebar import Request
@@ -12,9 +12,10 @@ from ui.state import show_page
 
 TABS = ("Waves", "Learned beside fixed", "In the model")
 KEYS = (
-    *("model", "sentence", "target", "tab", "waves", "d_model", "base", "positions", "k"),
+    *("model", "sentence", "target", "tab", "waves", "d_model", "base", "positions", "position", "k"),
+    *(f"pairs_{width}" for width in WIDTHS),
     *("beside_view", "learned", "when", "beside_positions", "query_at", "key_at", "together", "alibi_heads"),
-    *("inside", "sharpness", "side", "task", "measured_by"),
+    *("inside", "sharpness", "side", "part_head", "at_layer", "task", "measured_by"),
 )
 """What a link to this page may say."""
 
@@ -48,13 +49,17 @@ def explain() -> None:
     st.markdown(
         r"""
 Self-attention compares every word with every other and takes no notice of where they stand: shuffle the words, and an
-encoder's outputs shuffle along. So [the paper](https://arxiv.org/abs/1706.03762) (§3.5) adds a vector to each word,
+encoder's outputs shuffle along. So [the paper](https://arxiv.org/abs/1706.03762) (§3.5) adds a vector to each word
+before the first layer of encoder and decoder, of the same width d_model as the word's own,
 
 $$PE_{(pos,\,2i)} = \sin\!\left(\frac{pos}{10000^{2i/d_{model}}}\right) \qquad
 PE_{(pos,\,2i+1)} = \cos\!\left(\frac{pos}{10000^{2i/d_{model}}}\right)$$
 
-- **Sinusoidal** positions are fixed waves. For any k, PE(pos + k) is PE(pos) turned by one and the same rotation Mₖ.
-- **Learned** positions are one trained vector for each position, up to a last one (Table 3, row E).
+- **Sinusoidal** positions are fixed waves, the lengths of which grow from 2π to almost 10000 · 2π by one factor from
+  pair to pair. For any k, PE(pos + k) is PE(pos) turned by one and the same rotation Mₖ: the paper hoped that a model
+  would thereby easily learn to attend by relative position.
+- **Learned** positions are one trained vector for each position, up to a last one. In the paper they did as well
+  (Table 3, row E).
 - **RoPE** ([Su et al. 2021](https://arxiv.org/abs/2104.09864)) adds nothing; it turns queries and keys by their
   positions.
 - **ALiBi** ([Press et al. 2021](https://arxiv.org/abs/2108.12409)) takes a penalty off each score that grows with

@@ -1,15 +1,95 @@
-"""What the three tabs share: the switch between their views, and how charts are shown."""
+"""What the three tabs share: the switch between their views, how charts are shown, and what a view gives away."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
-CHART = {"displaylogo": False}
+from transformer import __version__
+from transformer.export.tables import Rows, arrays_npz, table_csv
+from ui.take import file_button
+
+if TYPE_CHECKING:
+    from streamlit.elements.lib.mutable_popover_container import PopoverContainer
+
+CHART = {"displaylogo": False, "toImageButtonOptions": {"format": "svg", "filename": "positional-encodings"}}
+"""The camera above a chart saves it as SVG, as it stands."""
 
 
-def choose_view(views: Sequence[str], key: str) -> str:
-    """Draw the switch; the view chosen, the first until somebody chooses. The address bar holds it under `key`."""
-    chosen = st.segmented_control(
-        "View", views, default=views[0], required=True, key=key, bind="query-params", label_visibility="collapsed"
-    )
-    return chosen or views[0]
+@dataclass(frozen=True)
+class Given:
+    """What a view gives away."""
+
+    name: str
+    """Begins its files' names."""
+    facts: Mapping[str, Any]
+    """What the numbers are of, as every file says."""
+    tables: Mapping[str, Callable[[], Rows]]
+    """By what they hold."""
+    code: str
+    """Python that gives the same numbers."""
+    arrays: Mapping[str, np.ndarray] = field(default_factory=dict)
+
+
+def choose_view(views: Sequence[str], key: str) -> tuple[str, "PopoverContainer"]:
+    """The switch, and what the view gives away beside it: the view chosen, and the popover for take_it_with_you.
+
+    The first view until somebody chooses. The address bar holds it under `key`.
+    """
+    with st.container(
+        horizontal=True, horizontal_alignment="distribute", vertical_alignment="center", key=f"{key}_row"
+    ):
+        chosen = st.segmented_control(
+            "View", views, default=views[0], required=True, key=key, bind="query-params", label_visibility="collapsed"
+        )
+        take = st.popover("Take it with you", width="content", key="take", on_change="rerun")
+    return chosen or views[0], take
+
+
+def take_it_with_you(place: "PopoverContainer", given: Given | None) -> None:
+    """What the popover holds, once it is opened; each file is made when it is asked for."""
+    if not place.open:
+        return
+    with place:
+        if given is None:
+            st.info("There is nothing here to take: this view shows nothing yet.")
+            return
+        facts = {"program": "Roundtable", "version": __version__, **given.facts}
+        st.markdown("**The numbers**")
+        for shown, rows in given.tables.items():
+            with _row(shown):
+                file_button("CSV", partial(_csv, rows, facts), f"{given.name}-{shown}", f"take_{shown}")
+        if given.arrays:
+            with _row("arrays"):
+                file_button("NPZ", partial(arrays_npz, given.arrays, facts), given.name, "take_arrays")
+        st.markdown("**The picture**: the camera at the top right of a chart saves it as SVG, as it stands")
+        st.markdown("**As code**: the same numbers from Python")
+        st.code(given.code, language="python", wrap_lines=True)
+        st.caption("The address bar holds this view: a copy of it shows the same in another browser.")
+
+
+def table_rows(table: np.ndarray, **first: np.ndarray) -> Rows:
+    """One row a row of a table, one column a dimension; before them the one named, by default the position."""
+    named = first or {"position": np.arange(len(table))}
+    return column_rows(**named, **{f"d{dimension}": table[:, dimension] for dimension in range(table.shape[1])})
+
+
+def column_rows(**columns: Sequence[Any] | np.ndarray) -> Rows:
+    """Columns of the same length as rows."""
+    lists = {name: np.asarray(values).tolist() for name, values in columns.items()}
+    return [dict(zip(lists, row, strict=True)) for row in zip(*lists.values(), strict=True)]
+
+
+def _row(shown: str) -> DeltaGenerator:
+    """A row that begins with what its button saves."""
+    row = st.container(horizontal=True, vertical_alignment="center", gap="small")
+    row.markdown(shown, width="stretch")
+    return row
+
+
+def _csv(rows: Callable[[], Rows], facts: Mapping[str, Any]) -> bytes:
+    return table_csv(rows(), facts)
