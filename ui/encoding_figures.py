@@ -18,6 +18,9 @@ from ui.theme import DIFFERENCES, WEIGHTS, colour_scale, to_rgb
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
+_VISIBLE = 1e-3
+"""Of similarity: less than this within one distance is no range that can be seen."""
+
 
 def similarity_figure(matrix: np.ndarray, title: str = "", *, height: int = 400) -> "go.Figure":
     """PE · PEᵀ, square, position down and across; 1 is the mean squared length of a row."""
@@ -36,7 +39,7 @@ def similarity_figure(matrix: np.ndarray, title: str = "", *, height: int = 400)
         colorbar=BAR,
         hovertemplate="positions %{y} and %{x}: <b>%{z:.3f}</b><extra></extra>",
     )
-    axis = GRIDLESS | {"title": "position", "constrain": "domain"}
+    axis = GRIDLESS | {"title": "position", "constrain": "domain"} | ({"dtick": 1} if n <= 5 else {})
     return figure.update_layout(
         xaxis=axis | {"range": [-0.5, n - 0.5], "constraintoward": "right"},
         yaxis=axis | {"range": [n - 0.5, -0.5], "scaleanchor": "x"},
@@ -45,7 +48,7 @@ def similarity_figure(matrix: np.ndarray, title: str = "", *, height: int = 400)
 
 def profile_figure(profiles: Mapping[str, Profile], *, height: int = 400) -> "go.Figure":
     """Similarity over distance, a line an encoding, in a band from the lowest to the highest pair at each distance."""
-    figure, lowest = empty_figure(height), -0.35
+    figure, lowest, highest, varies = empty_figure(height), -0.3, 1.1, False
     for encoding, profile in profiles.items():
         colour, distance = ENCODING_COLOURS[encoding], np.arange(len(profile.mean))
         red, green, blue = to_rgb(colour)
@@ -61,16 +64,19 @@ def profile_figure(profiles: Mapping[str, Profile], *, height: int = 400) -> "go
         figure.add_scatter(
             x=distance,
             y=profile.mean,
-            mode="lines",
+            mode="lines" if len(distance) > 1 else "markers",
             name=ENCODING_NAMES[encoding],
             line={"color": colour, "width": 2.5, "dash": DASHES[encoding]},
             customdata=np.stack([profile.lowest, profile.highest], axis=1),
             hovertemplate="distance %{x}: <b>%{y:.3f}</b> (%{customdata[0]:.3f} to %{customdata[1]:.3f})",
         )
-        lowest = min(lowest, float(profile.lowest.min(initial=0)) - 0.05)
+        lowest = min(lowest, float(profile.lowest.min(initial=0)))
+        highest = max(highest, float(profile.highest.max(initial=0)))
+        varies |= profile.spread > _VISIBLE
+    title = "similarity, mean and range" if varies else "similarity"
     return figure.update_layout(
         xaxis={"title": "distance between two positions", "zeroline": False},
-        yaxis={"title": "similarity, mean and range", "range": [max(lowest, -1.5), 1.15]},
+        yaxis={"title": title, "range": [lowest - 0.05, highest + 0.05]},
     )
 
 
@@ -127,7 +133,10 @@ def components_figure(components: Components, encoding: str, title: str = "", *,
 
 def shift_figure(fits: Mapping[str, Sequence[ShiftMap]]) -> "go.Figure":
     """Residual of the best linear map on positions held out, over k; dotted, what leaving the row as it is leaves."""
-    figure, top = empty_figure(420), 1.2
+    figure = empty_figure(420)
+    furthest = max((fit.identity for found in fits.values() for fit in found), default=0.0)
+    # The maps are what is asked about; how far off the identity goes would press them flat.
+    top = max([1.9, *(1.06 * fit.held_out for found in fits.values() for fit in found)])
     for encoding, found in fits.items():
         for name, values, dash in (
             ("best linear map", [fit.held_out for fit in found], "solid"),
@@ -144,10 +153,12 @@ def shift_figure(fits: Mapping[str, Sequence[ShiftMap]]) -> "go.Figure":
                 hovertemplate="k = %{x}: <b>%{y:.3f}</b> on %{customdata[1]} pairs held out"
                 "<br>(%{customdata[0]} pairs fitted, residual there %{customdata[2]:.3f})",
             )
-            top = max(top, *values)
     figure.add_hline(y=1, line={"color": NEUTRAL, "dash": "dash", "width": 1})
     note(figure, "as far off as the mean row", x=0, xref="paper", y=1, xanchor="left", yanchor="bottom")
+    if furthest > top:
+        corner = {"x": 1, "xref": "paper", "xanchor": "right", "y": 1, "yref": "paper", "yanchor": "top"}
+        note(figure, f"identity goes on, up to {furthest:.1f}", **corner)
     return figure.update_layout(
         xaxis={"title": "k: positions moved", "dtick": 1, "zeroline": False},
-        yaxis={"title": "residual, share of the variance", "range": [-0.05, 1.06 * top], "zeroline": False},
+        yaxis={"title": "residual, share of the variance", "range": [-0.05, top], "zeroline": False},
     )

@@ -110,4 +110,5 @@ def as_angle(radians: float) -> str:
     turns, degrees = abs(radians) / (2 * np.pi), np.degrees(radians)
     if turns >= 1:
         return f"{turns:.1f} turns"
-    return f"{degrees:.0f}°" if abs(degrees) >= 10 else f"{degrees:.2g}°"
+    text = f"{degrees:.0f}°" if abs(degrees) >= 10 else f"{degrees:.2g}°"
+    return text.replace("-", "−")

@@ -18,7 +18,7 @@ def length_figure(rows: Sequence[Row], metric: str) -> "go.Figure":
     metric: perplexity, accuracy or whole. An encoding whose table ends before the longest texts gets a line where it
     does.
     """
-    figure = empty_figure(430, hovermode="x unified")
+    figure = empty_figure(380, hovermode="x unified")
     trained_to, unit = rows[0].trained_to, rows[0].unit
     edges = list(dict.fromkeys((row.shortest, row.longest) for row in rows))
     for encoding in dict.fromkeys(row.encoding for row in rows):
@@ -48,8 +48,10 @@ def length_figure(rows: Sequence[Row], metric: str) -> "go.Figure":
             hovertemplate="<b>%{y:.3g}</b> (%{customdata[0]:.3g} to %{customdata[1]:.3g}, "
             "seeds: %{customdata[2]}; pairs: %{customdata[3]})",
         )
-        if any(row.n_too_long for some in own for row in some):
-            _mark_end(figure, known[-1][0] + 0.5, encoding)
+        # Where a table can still read some of the texts, its line says how well.
+        unread = [at for at, some in enumerate(own) if any(row.n_too_long and not row.n_pairs for row in some)]
+        if unread:
+            _mark_end(figure, unread[0] - 0.5, encoding)
     beyond = next((at for at, (low, _) in enumerate(edges) if low > trained_to), None)
     if beyond is not None:
         right = len(edges) - 0.5
@@ -59,7 +61,8 @@ def length_figure(rows: Sequence[Row], metric: str) -> "go.Figure":
         place = {"x": right, "xanchor": "right", "y": 1, "yref": "paper", "yanchor": "top"}
         note(figure, f"longer than anything trained on ({trained_to} {unit})", 13, **place)
     if metric == "perplexity":
-        down = {"title": "perplexity (log)", "type": "log"}
+        steps = [step * 10**power for power in range(7) for step in (1, 2, 5)]
+        down = {"title": "perplexity (log)", "type": "log", "tickvals": steps, "tickformat": ",d"}
     else:
         down = {"title": "share right", "tickformat": ".0%", "range": [-0.03, 1.1]}
     across = {"title": unit, "tickvals": list(range(len(edges))), "ticktext": [f"{low}–{high}" for low, high in edges]}
@@ -70,5 +73,5 @@ def length_figure(rows: Sequence[Row], metric: str) -> "go.Figure":
 
 def _mark_end(figure: "go.Figure", at: float, encoding: str) -> None:
     figure.add_vline(x=at, line={"color": ENCODING_COLOURS[encoding], "width": 2, "dash": DASHES[encoding]})
-    place = {"x": at, "xanchor": "left", "xshift": 6, "align": "left", "y": 0.5, "yref": "paper"}
+    place = {"x": at, "xanchor": "left", "xshift": 6, "align": "left", "y": 0.1, "yref": "paper"}
     note(figure, "the learned table<br>ends here", **place)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from transformer.analysis.encodings import frequencies
+from transformer.export.numbers import number
 from ui.encoding_theme import ENCODING_COLOURS, NEUTRAL
 from ui.figure_parts import Arrow, Turn, as_angle, empty_figure, note, turns_figure
 
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
 D_K, PAIRS = 32, (0, 4, 8)
 """Width of a head in the drawing, and the pairs of it that are drawn: a fast, a slower and a slow one."""
 _LOWEST = -10.5
+_APART = 0.5
+"""Between two labels of slopes, in the unit of the axis; hovering names the others."""
 
 
 def rope_figure(query: int, key: int) -> "go.Figure":
@@ -22,10 +25,10 @@ def rope_figure(query: int, key: int) -> "go.Figure":
     colour, turn = ENCODING_COLOURS["rope"], frequencies(D_K)
     turns = [
         Turn(
-            Arrow(key * turn[pair], f"key, turned {key} times", NEUTRAL, "diamond"),
-            Arrow(query * turn[pair], f"query, turned {query} times", colour, "circle"),
-            f"dimensions {2 * pair}, {2 * pair + 1}<br>between them {as_angle((query - key) * turn[pair])}"
-            f"<br>q · k = {np.cos((query - key) * turn[pair]):.3f}",
+            Arrow(key * turn[pair], f"key at position {key}", NEUTRAL, "diamond"),
+            Arrow(query * turn[pair], f"query at position {query}", colour, "circle"),
+            f"dimensions {2 * pair}, {2 * pair + 1}<br>{as_angle((query - key) * turn[pair])} apart"
+            f"<br>q · k = {number(np.cos((query - key) * turn[pair]), 3)}",
         )
         for pair in PAIRS
     ]
@@ -36,6 +39,7 @@ def alibi_figure(query: int, key: int, slopes: Sequence[float]) -> "go.Figure":
     """What each head adds to the query's scores at every position, −m · distance, and what it adds to this key's."""
     positions = np.arange(max(query, key, 30) + 10)
     figure, colour, last = empty_figure(400), ENCODING_COLOURS["alibi"], int(positions[-1])
+    labelled: list[float] = []
     for head, (slope, shade) in enumerate(zip(slopes, np.linspace(1, 0.35, len(slopes)), strict=True)):
         figure.add_scatter(
             x=positions,
@@ -55,8 +59,9 @@ def alibi_figure(query: int, key: int, slopes: Sequence[float]) -> "go.Figure":
             marker={"color": colour, "size": 10, "symbol": "diamond"},
             hovertemplate=f"head {head}: this key gets <b>%{{y:.3f}}</b><extra></extra>",
         )
-        if len(slopes) <= 4 or head % 2 == 0:
-            end = max(-slope * abs(last - query), _LOWEST + 0.5)
+        end = max(-slope * abs(last - query), _LOWEST + 0.5)
+        if all(abs(end - other) > _APART for other in labelled):
+            labelled.append(end)
             note(figure, f"m = {slope:.3g}", 11, x=last, y=end, xanchor="left", xshift=4)
     figure.add_vline(x=key, line={"color": NEUTRAL, "dash": "dot", "width": 1.5})
     return figure.update_layout(

@@ -22,7 +22,7 @@ def wave_figure(n: int, d_model: int, base: float, pairs: Sequence[int], marked:
     The first `marked` positions, a sentence's, are shaded, and each of its tokens has a dot.
     """
     # Whole positions are among the points, so that hovering finds them.
-    fine = np.linspace(0, max(n - 1, 1), max(n - 1, 1) * max(1, _POINTS // max(n, 1)) + 1)
+    fine = np.linspace(0, n - 1, (n - 1) * max(1, _POINTS // n) + 1)
     tokens = np.arange(min(marked, n, _MOST_DOTS))
     turn, length = frequencies(d_model, base), wavelengths(d_model, base)
     figure = empty_figure(max(200, 92 * len(pairs) + 80), hovermode="closest")
@@ -53,10 +53,8 @@ def wave_figure(n: int, d_model: int, base: float, pairs: Sequence[int], marked:
         figure.add_shape(
             x0=-0.5, x1=min(marked, n) - 0.5, y0=0, y1=1, yref="paper", fillcolor=BAND, line_width=0, layer="below"
         )
-    shown = [-0.5, max(n - 0.5, 0.5)]
-    return figure.update_layout(
-        xaxis={"title": "position", "range": shown, "zeroline": False, "anchor": "free", "position": 0}
-    )
+    across = {"title": "position", "range": [-0.5, n - 0.5], "zeroline": False, "anchor": "free", "position": 0}
+    return figure.update_layout(xaxis=across | ({"dtick": 1} if n <= 10 else {}))
 
 
 def wavelength_figure(d_model: int, base: float, marked: int = 0) -> "go.Figure":
@@ -74,9 +72,12 @@ def wavelength_figure(d_model: int, base: float, marked: int = 0) -> "go.Figure"
         customdata=dimension + 1,
         hovertemplate="dimensions %{x}, %{customdata}: a full turn every <b>%{y:,.1f}</b> positions<extra></extra>",
     )
-    for value, text in ((2 * np.pi, "2π"), (base * 2 * np.pi, f"{base:,.0f} · 2π, never quite reached")):
+    for value, text, side in (
+        (2 * np.pi, "2π", "top"),
+        (base * 2 * np.pi, f"{base:,.0f} · 2π, never quite reached", "bottom"),
+    ):
         figure.add_hline(y=value, line={"color": NEUTRAL, "dash": "dash", "width": 1.5})
-        note(figure, text, 13, x=0.04, xref="paper", xanchor="left", y=np.log10(value), yanchor="bottom")
+        note(figure, text, 13, x=0.04, xref="paper", xanchor="left", y=np.log10(value), yanchor=side)
     if marked > 1:
         figure.add_hrect(y0=1, y1=marked, fillcolor=BAND, line_width=0, layer="below")
         place = {"x": 1, "xref": "paper", "xanchor": "right", "y": np.log10(marked), "yanchor": "top"}
@@ -84,7 +85,7 @@ def wavelength_figure(d_model: int, base: float, marked: int = 0) -> "go.Figure"
     top = max(np.log10(base * 2 * np.pi), np.log10(max(marked, 1)), 1) + 0.35
     return figure.update_layout(
         xaxis={"title": "dimension", "range": [-0.02 * d_model - 1, 1.02 * d_model], "zeroline": False},
-        yaxis={"title": "wavelength in positions", "type": "log", "range": [0.2, top], "dtick": 1},
+        yaxis={"title": "wavelength in positions", "type": "log", "range": [0.2, top], "dtick": 1, "tickformat": ",d"},
     )
 
 

@@ -55,7 +55,7 @@ def test_sliders_move_the_waves(five, page):
     press(page, "Dimensions, d_model", "ArrowLeft")
     expect(plots(page)).to_contain_text("32, 33")
     expect(plots(page).filter(has_text="64, 65")).to_have_count(0)
-    press(page, "Base of the wavelengths", "ArrowRight")
+    press(page, "Base", "ArrowRight")
     expect(page.get_by_text("within your sentence's", exact=False)).to_be_visible()
     query = parse_qs(urlsplit(page.url).query)
     assert (query["d_model"], query["base"]) == (["64"], ["100000"])
@@ -63,13 +63,13 @@ def test_sliders_move_the_waves(five, page):
 
 def test_moving_both_leaves_ropes_angle_and_moves_alibis_peak(five, page):
     open_view(page, five, tab=BESIDE, beside_view=beside.VIEWS[-1])
-    expect(plots(page).first).to_contain_text("query, turned 8 times")
-    expect(plots(page).first).to_contain_text("between them 172°")
+    expect(plots(page).first).to_contain_text("query at position 8")
+    expect(plots(page).first).to_contain_text("172° apart")
     lines = plots(page).nth(1).locator(".scatterlayer .js-line").first
     before = lines.get_attribute("d")
     press(page, "Move both by", "ArrowRight")
-    expect(plots(page).first).to_contain_text("query, turned 9 times")
-    expect(plots(page).first).to_contain_text("between them 172°")
+    expect(plots(page).first).to_contain_text("query at position 9")
+    expect(plots(page).first).to_contain_text("172° apart")
     expect(lines).not_to_have_attribute("d", before)
 
 
@@ -96,6 +96,21 @@ def test_a_click_on_a_tab_and_a_view_is_kept_in_the_link(five, page):
     settle(page)
     expect(page.get_by_text("outputs shuffle along")).to_be_visible()
     expect(page.get_by_role("tab", name=INSIDE)).to_have_attribute("aria-selected", "true")
+
+
+def test_a_view_is_taken_along(five, page):
+    open_view(page, five, waves="Heat map", d_model="4", positions="10")
+    page.get_by_role("button", name="Take it with you").click()
+    with page.expect_download() as saved:
+        page.get_by_role("button", name="CSV").click()
+    assert saved.value.suggested_filename == "sinusoidal-10x4-encodings.csv"
+    assert len(saved.value.path().read_text().splitlines()) == 11
+    page.keyboard.press("Escape")
+    plots(page).first.hover()
+    with page.expect_download() as saved:
+        plots(page).first.locator(".modebar-btn[data-title^=Download]").click()
+    assert saved.value.suggested_filename == "positional-encodings.svg"
+    assert saved.value.path().read_text().startswith("<svg")
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -1,5 +1,7 @@
 """Figures of positions: right numbers in the right places, at every size, and none that needs a page."""
 
+from dataclasses import replace
+
 import numpy as np
 import plotly.graph_objects as go
 import pytest
@@ -14,6 +16,7 @@ from transformer.analysis.encodings import (
     wavelengths,
 )
 from transformer.analysis.shift_map import fit_shift
+from transformer.model.positions import alibi_slopes
 from ui.encoding_figures import (
     components_figure,
     profile_figure,
@@ -128,13 +131,13 @@ def test_a_rotation_ends_where_the_moved_position_stands():
 
 
 def test_angles_are_read_as_degrees_or_turns():
-    assert [as_angle(x) for x in (np.pi, -np.pi / 2, 0.01, 7 * np.pi)] == ["180°", "-90°", "0.57°", "3.5 turns"]
+    assert [as_angle(x) for x in (np.pi, -np.pi / 2, 0.01, 7 * np.pi)] == ["180°", "−90°", "0.57°", "3.5 turns"]
 
 
 def test_rope_keeps_the_angle_when_both_move():
     here, there = rope_figure(8, 5), rope_figure(18, 15)
     assert texts(here) == texts(there)
-    assert "between them 172°" in texts(here)[0]
+    assert "172° apart" in texts(here)[0]
     assert here.data[2].x != there.data[2].x
 
 
@@ -145,6 +148,30 @@ def test_alibi_by_hand():
     assert line.y[4] == line.y[12] == -1
     assert point.y[0] == -0.75
     assert texts(figure) == ["m = 0.25", "m = 0.0625"]
+
+
+def test_labels_of_slopes_do_not_lie_on_each_other():
+    for n_heads in (4, 8, 12):
+        ends = sorted(note.y for note in alibi_figure(30, 0, alibi_slopes(n_heads)).layout.annotations)
+        assert len(ends) > 1
+        assert min(np.diff(ends)) > 0.5
+
+
+def test_a_profile_holds_the_whole_band_and_calls_it_one_where_there_is_one():
+    bent = np.array([[9.0, 1.0, -4.0], [1.0, 1.0, 1.0], [-4.0, 1.0, 1.0]])
+    axis = profile_figure({"learned": distance_profile(bent)}).layout.yaxis
+    assert axis.range[0] < -4
+    assert axis.range[1] > 9
+    assert axis.title.text == "similarity, mean and range"
+    fixed = profile_figure({"sinusoidal": distance_profile(similarity(sinusoidal(9, 8)))})
+    assert fixed.layout.yaxis.title.text == "similarity"
+
+
+def test_the_identity_does_not_press_the_maps_flat():
+    fit = fit_shift(sinusoidal(26, 16), 1)
+    figure = shift_figure({"learned": [replace(fit, held_out=0.5, identity=10.6)]})
+    assert figure.layout.yaxis.range[1] < 2
+    assert "identity goes on, up to 10.6" in texts(figure)
 
 
 def test_the_best_linear_map_is_judged_on_what_was_held_out():

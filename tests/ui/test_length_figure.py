@@ -1,5 +1,7 @@
 """Scores by length as a figure: means and ranges over seeds, where training ended, and where a learned table does."""
 
+from dataclasses import replace
+
 import pytest
 
 from tests.ablations.rows import row
@@ -28,6 +30,13 @@ def test_a_learned_table_stops_and_the_figure_says_so():
     ]
     assert figure.layout.shapes[0].x0 == 0.5
     assert figure.layout.xaxis.ticktext == ("1–20", "21–40")
+
+
+def test_a_table_that_reads_some_of_the_longer_texts_has_no_end_drawn():
+    some = [replace(row("learned", 21, 40, 0.5), n_too_long=3)]
+    figure = length_figure([row("learned", 1, 20, 1.0), *some], "accuracy")
+    assert figure.data[0].y == (1.0, 0.5)
+    assert [note.text for note in figure.layout.annotations] == ["longer than anything trained on (20 letters)"]
 
 
 def test_perplexity_stands_on_a_logarithmic_axis():
