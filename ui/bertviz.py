@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from transformer.analysis.attention import Attention
+from transformer.export.markup import shorten
 from transformer.export.palette import AXIS_TITLES, HEAD_COLOURS, KIND_COLOURS, KIND_NAMES, to_rgb
 from ui.bertviz_parts import DATA, BertVizError, View, script, template
-from ui.figures import shorten
 
 LARGEST = {"head": 64, "model": 32}
 """Tokens on one side that a browser draws in about five seconds."""

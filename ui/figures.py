@@ -5,13 +5,14 @@ as tick texts. It lies on a second pair of axes that is not drawn and whose tick
 texts, where a text for every cell would be n × m.
 """
 
-import unicodedata
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from transformer.analysis.attention import Attention
+from transformer.export.markup import shorten
+from transformer.export.markup import width as letters
 from transformer.export.palette import NOT_A_NUMBER
 from transformer.export.svg import runs
 from ui.theme import AXIS_TITLES, MASKED_FILL, MASKED_LINE, WEIGHTS, colour_scale
@@ -20,8 +21,7 @@ if TYPE_CHECKING:
     import plotly.graph_objects as go
 
 
-_LONGEST_LABEL = 22  # in widths of a Latin letter
-_LETTER = 7.2  # all from here on in pixels
+_LETTER = 7.2  # pixels, as all from here on
 _LARGEST_CELL, _SMALLEST_CELL, _SMALLEST_STEP = 56.0, 2.0, 11.0
 _TITLE, _RIGHT, _BOTTOM = 30, 84, 14
 _COLOUR_BAR = 120  # at least
@@ -30,14 +30,6 @@ _COLOUR_BAR = 120  # at least
 def escape(text: str) -> str:
     """Text that Plotly shows as it is, tags and entities included."""
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-
-
-def shorten(text: str, longest: int = _LONGEST_LABEL) -> str:
-    """At most `longest` letters wide; a wide character (CJK, emoji) counts twice."""
-    if _width(text) <= longest:
-        return text
-    end = max(end for end in range(len(text)) if end == 1 or _width(text[:end]) < longest)
-    return text[:end] + "…"
 
 
 def head_figure(attention: Attention, layer: int, head: int, width: int = 640) -> "go.Figure":
@@ -51,7 +43,7 @@ def head_figure(attention: Attention, layer: int, head: int, width: int = 640) -
 
     n_query, n_key = attention.mask.shape
     rows, columns = (tuple(map(shorten, side.labels)) for side in (attention.queries, attention.keys))
-    widest_row, widest_column = (max(map(_width, labels), default=0) * _LETTER for labels in (rows, columns))
+    widest_row, widest_column = (max(map(letters, labels), default=0) * _LETTER for labels in (rows, columns))
     left = _TITLE + 26 + widest_row
     cell = float(np.clip((width - left - _RIGHT) / max(n_key, 1), _SMALLEST_CELL, _LARGEST_CELL))
     upright = widest_column > cell
@@ -195,9 +187,3 @@ def _region(cells: np.ndarray, text: str, **filled: Any) -> Any:
 def quoted(label: str) -> str:
     # An isolate keeps a right-to-left token from turning the rest of the line around.
     return f"'\u2068{escape(label)}\u2069'"
-
-
-def _width(text: str) -> int:
-    """In widths of a Latin letter."""
-    shown = (character for character in text if not unicodedata.combining(character))
-    return sum(2 if unicodedata.east_asian_width(character) in "WF" else 1 for character in shown)

@@ -5,11 +5,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from transformer.export.equation import divided_by
+from transformer.export.markup import shorten
 from transformer.export.numbers import exact
 from transformer.export.svg_neurons import LOWERS, RAISES, kept_keys
 from ui.encoding_theme import NEUTRAL
 from ui.figure_parts import BAND, GRIDLESS, empty_figure, note
-from ui.figures import escape, shorten
+from ui.figures import escape
 from ui.theme import DIFFERENCES, KIND_COLOURS, WEIGHTS, colour_scale
 
 if TYPE_CHECKING:

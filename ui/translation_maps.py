@@ -4,10 +4,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from transformer.export.markup import shorten
 from transformer.export.markup import width as letters
 from transformer.export.svg_map import Map
 from transformer.export.svg_scale import differences_scale
-from ui.figures import hover_axis, quoted, shorten, token_axis
+from ui.figures import hover_axis, quoted, token_axis
 from ui.theme import DIFFERENCES, KIND_COLOURS, WEIGHTS, colour_scale
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ import streamlit as st
 
 from pages.heads.view import View
 from transformer.analysis.attention import Tokens
-from ui.figures import shorten
+from transformer.export.markup import shorten
 from ui.head_state import parts_of
 from ui.sidebar import Request
 

@@ -60,11 +60,11 @@ def test_weights_have_four_decimals(view):
 
 @both_views
 def test_a_token_cannot_close_the_script_or_the_frame(view):
-    shown = attention([[[[1.0]]]], tokens(HOSTILE), tokens('"&quot;\u2028'))
+    shown = attention([[[[1.0]]]], tokens(HOSTILE), tokens('"&amp;\u2028'))
     page = bertviz_html(shown, view, dark=False)
     assert "<img" not in page
     assert page.count("</script>") == 4
-    assert data(page)["attention"][0]["right_text"] == ['"&quot;\u2028']
+    assert data(page)["attention"][0]["right_text"] == ['"&amp;U+2028' if view == "head" else '"&amp;U+…']
     frame = bertviz_frame(shown, view, dark=False)
     (source,) = re.findall(r'srcdoc="([^"]*)"', frame)
     assert unescape(source) == page
@@ -83,8 +83,8 @@ def test_layers_and_heads_keep_their_names():
 def test_long_words_are_shortened_to_what_bertviz_has_room_for():
     word = "Donaudampfschifffahrtsgesellschaft"
     shown = attention([[[[1.0]]]], tokens(word), tokens("x"))
-    assert data(bertviz_html(shown, "head", dark=False))["attention"][0]["left_text"] == [word[:21] + "…"]
-    assert data(bertviz_html(shown, "model", dark=False))["attention"][0]["left_text"] == [word[:9] + "…"]
+    assert data(bertviz_html(shown, "head", dark=False))["attention"][0]["left_text"] == [word[:20] + "…"]
+    assert data(bertviz_html(shown, "model", dark=False))["attention"][0]["left_text"] == [word[:8] + "…"]
 
 
 @both_views

@@ -75,7 +75,7 @@ def where(parts: "HeadParts", cell: Cell) -> str:
 def token(parts: "HeadParts", side: Literal["query", "key"], place: int) -> str:
     """A query or key by its place and its label, which an isolate keeps from turning the line around."""
     tokens = parts.queries if side == "query" else parts.keys
-    return f"{side} {place} “\u2068{shorten(tokens.labels[place], 22)}\u2069”"
+    return f"{side} {place} “\u2068{shorten(tokens.labels[place])}\u2069”"
 
 
 def _factor(value: float) -> str:

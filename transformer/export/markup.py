@@ -56,7 +56,7 @@ def tag(name: str, /, *children: str, **attributes: str | float | None) -> str:
     return f"<{name}{written}/>" if name in _VOID and not inside else f"<{name}{written}>{inside}</{name}>"
 
 
-def shorten(text: str, longest: float) -> str:
+def shorten(text: str, longest: float = 22) -> str:
     """At most `longest` Latin letters wide, cut between characters as they are read, with … for the rest."""
     clusters = ["".join(cluster[:_CLUSTER]) for cluster in _clusters(visible(text))]
     if sum(map(_cluster_width, clusters)) <= longest:

@@ -12,7 +12,6 @@ from jaxtyping import Bool
 from transformer.analysis.attention import Attention
 from transformer.export.markup import escape, right_to_left, shorten, tag, visible, width
 
-LONGEST_LABEL = 22  # in widths of a small Latin letter
 MARGIN, HEADING = 16.0, 52.0  # all lengths in pixels
 LETTER = 0.58  # width of a small Latin letter, of the font's size
 
@@ -39,7 +38,7 @@ def check_index(attention: Attention, layer: int, heads: Sequence[int]) -> None:
 
 def text_width(labels: Sequence[str], font_size: float) -> float:
     """The widest of the labels, as label() draws them."""
-    return max((width(shorten(label, LONGEST_LABEL)) for label in labels), default=0) * font_size * LETTER
+    return max((width(shorten(label)) for label in labels), default=0) * font_size * LETTER
 
 
 def wrapped(text: str, widest: float) -> list[str]:
@@ -61,7 +60,7 @@ def label(
 
     One that had to be shortened is said whole when pointed at. A right-to-left label is laid out as its script is.
     """
-    shown = shorten(text, LONGEST_LABEL)
+    shown = shorten(text)
     whole = () if shown == visible(text) else (tag("title", escape(shorten(text, 400))),)
     direction = None
     if right_to_left(shown):

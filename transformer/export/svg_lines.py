@@ -96,9 +96,7 @@ def _lines(
     place: tuple[float, float, float],
 ) -> str:
     left, right, top = place
-    queries, keys = (
-        [isolated(shorten(text, 22)) for text in side.labels] for side in (attention.queries, attention.keys)
-    )
+    queries, keys = ([isolated(shorten(text)) for text in side.labels] for side in (attention.queries, attention.keys))
     names = [isolated(attention.heads[head]) for head in heads]
     # Lines of several heads between the same two words lie beside each other.
     beside = min(2.4, 12 / len(heads))

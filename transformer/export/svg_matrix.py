@@ -104,7 +104,7 @@ def cells(
     if levels.size > LARGEST_DRAWN:
         size = layout.right - layout.left, layout.bottom - layout.top
         return pixels(levels, scale, layout.left, layout.top, size, class_="cells")
-    rows, columns = ([isolated(shorten(text, 22)) for text in side] for side in (layout.rows, layout.columns))
+    rows, columns = ([isolated(shorten(text)) for text in side] for side in (layout.rows, layout.columns))
     cell = layout.cell
     size = f"{cell - (1 if cell > 12 else 0):.2f}"
     across, down = (

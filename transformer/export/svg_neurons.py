@@ -187,7 +187,7 @@ def _rows(
             drawn.append(tag("rect", **box, fill=colour, opacity=pale, data_score=number))
         drawn.append(tag("text", exact(score), x=bars + _BARS - 2, y=y + 14, font_size=11, text_anchor="end"))
         drawn += _weight(weight, bool(allowed[place]), shares, y, number)
-    return [*drawn, tag("title", f"Keys of {isolated(shorten(parts.queries.labels[query], 22))}")]
+    return [*drawn, tag("title", f"Keys of {isolated(shorten(parts.queries.labels[query]))}")]
 
 
 def _weight(weight: float, allowed: bool, x: float, y: float, number: int) -> list[str]:
