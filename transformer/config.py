@@ -98,11 +98,12 @@ class ModelConfig:
     divide_query: bool = False
     """Divide W_Q by √d_k where it is initialized: unscaled scores then begin as scaled ones."""
     mixing: Mixing = "softmax"
-    """What self-attention weighs values by: the softmax of scores, the same over a window, the same weight for all, or
-    one kernel a head whatever the tokens are. Cross-attention keeps the softmax."""
+    """What self-attention weighs values by: softmax is the paper's, of all scores; uniform gives all the same weight;
+    window is a softmax over mixing_width tokens; convolution has one kernel a head, whatever the tokens are.
+    Cross-attention keeps the softmax."""
     mixing_width: int = 7
-    """Tokens in a window or a kernel, the query's own included: as many on both sides in the encoder, the last ones in
-    the decoder."""
+    """Tokens in a window or a kernel, the query's own included: in the encoder as many before it as after it, in the
+    decoder the last ones."""
     causal: bool = True
     """No target position sees those after it (§3.2.3); without, training shows the decoder what it is to write."""
     encoder: Encoder = "attention"

@@ -202,6 +202,13 @@ def test_saved_weights_are_float32_whatever_the_precision_of_the_passes(tmp_path
     assert losses[0] != losses[1]
 
 
+def test_whether_to_stop_is_asked_in_full_precision(tmp_path: Path):
+    """Who is asked may look at the model: probes are recorded there."""
+    asked: list[bool] = []
+    trainer(tmp_path, precision="bfloat16").validate(lambda: asked.append(torch.is_autocast_enabled("cpu")) or False)
+    assert set(asked) == {False}
+
+
 def test_untied_learned_pre_norm_models_train_as_well(tmp_path: Path):
     model = {"tied_embeddings": False, "positions": "learned", "norm": "pre", "activation": "gelu", "d_k": 4, "d_v": 6}
     run = trainer(tmp_path, model=model)

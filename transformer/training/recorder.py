@@ -82,7 +82,7 @@ class ProbeRecorder:
 
     @property
     def _longest(self) -> int:
-        """Rows that the model has positions for."""
+        """Rows of the longest target: as many as the model has positions for, or as a probe may come to."""
         config = self.trainer.model.config
         return config.max_length if config.positions == "learned" else MAX_PIECES + 1 + _MAX_EXTRA
 

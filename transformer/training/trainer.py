@@ -132,11 +132,12 @@ class Trainer:
         """
         self.model.eval()
         nll, n_tokens = 0.0, 0
-        with torch.inference_mode(), self._autocast():
+        with torch.inference_mode():
             for indices in self.validation.epoch(0)[self.world.rank :: self.world.size]:
                 if self.world.alone and should_stop():
                     return None
-                loss = batch_loss(self.model, self.validation.batch(indices).to(self.device))
+                with self._autocast():  # should_stop may look at the model too, in full precision
+                    loss = batch_loss(self.model, self.validation.batch(indices).to(self.device))
                 nll += float(loss.nll)
                 n_tokens += loss.n_tokens
         nll, n_tokens = self.world.sum(nll, n_tokens)
