@@ -124,6 +124,8 @@ def what_it_attends_to(attention: Attention, layer: int, head: int) -> str:
     if attention.kind != "encoder" or not {"it", "animal", "street"} <= set(labels):
         return '<div class="note"></div>'
     row = attention.pattern[layer, head, attention.queries.labels.index("it")]
+    if not np.isfinite(row).all():
+        return '<div class="note"></div>'
     animal, street = (row[labels.index(noun)] for noun in ("animal", "street"))
     return (
         '<div class="note">When the Transformer was announced in 2017, Google showed a head whose “it” attends to '

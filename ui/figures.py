@@ -85,13 +85,13 @@ def head_figure(attention: Attention, layer: int, head: int, width: int = 640) -
 def describe_head(attention: Attention, layer: int, head: int) -> str:
     """The same head in words, for those who do not see the picture."""
     weights = attention.pattern[layer, head]
+    size = f"Heat map of attention weights, {len(attention.queries)} queries by {len(attention.keys)} keys."
     known = np.where(attention.mask & np.isfinite(weights), weights, -1)
     row, column = np.unravel_index(np.argmax(known), known.shape)
+    if known[row, column] < 0:
+        return f"{size} None of them is a number."
     query, key = attention.queries.labels[row], attention.keys.labels[column]
-    return (
-        f"Heat map of attention weights, {len(attention.queries)} queries by {len(attention.keys)} keys. "
-        f"The strongest is from query {query} to key {key}: {weights[row, column]:.3f}."
-    )
+    return f"{size} The strongest is from query {query} to key {key}: {weights[row, column]:.3f}."
 
 
 def token_axis(labels: Sequence[str], title: str, cell: float) -> dict[str, Any]:

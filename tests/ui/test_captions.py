@@ -39,6 +39,7 @@ def test_it_says_what_it_attends_to_on_the_famous_sentence():
     said = what_it_attends_to(attention(pattern, words, words, kind="encoder"), 0, 0)
     assert "gives 0.25 to “animal”, 0.12 to “street”, and most to “it”: 0.50." in said
     assert "Google" not in what_it_attends_to(asymmetric(), 0, 0)
+    assert "nan" not in what_it_attends_to(attention(pattern * np.nan, words, words, kind="encoder"), 0, 0)
 
 
 def test_the_title_says_when_the_twin_is_shown():

@@ -169,3 +169,9 @@ def test_what_is_not_a_number_is_marked_and_never_the_strongest():
     assert masked_cells(figure) == {(1, 1)}
     assert "from query b to key c: 0.500" in describe_head(broken, 0, 0)
     assert len(head_figure(asymmetric(), 0, 0).data) == 2, "nothing is marked where all are numbers"
+
+
+def test_a_head_without_a_number_has_no_strongest_weight():
+    words = tokens("a", "b")
+    broken = attention([[[[np.nan, np.nan], [np.inf, np.nan]]]], words, words, kind="encoder")
+    assert describe_head(broken, 0, 0).endswith("2 queries by 2 keys. None of them is a number.")
