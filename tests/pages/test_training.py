@@ -325,7 +325,7 @@ def test_when_a_run_begins_to_record_its_probes_can_be_chosen(open_page, folder)
     app.run()
     os.close(descriptor)
     assert not app.exception
-    assert app.selectbox(key="probe_one").options == ["a", "a"]
+    assert app.selectbox(key="probe").options == ["0 a", "1 a"]
 
 
 @pytest.mark.parametrize("tab", [PATTERNS, TRANSLATIONS])
