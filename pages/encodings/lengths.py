@@ -145,7 +145,7 @@ def _range(spread: Spread | None, metric: str) -> str:
 def _value(value: float, metric: str) -> str:
     if metric == "perplexity":
         return f"{value:.2f}" if value < 100 else f"{value:,.0f}"
-    return f"{value:.1%}" if 0 < value < 0.0995 or 0.9895 <= value < 1 else f"{value:.0%}"
+    return f"{value:.1%}" if 0 < value < 0.0995 or 0.9895 <= value < 0.9995 else f"{value:.0%}"
 
 
 def _small_print(part: str, rows: Sequence[Row], found: Kept | None) -> str:
