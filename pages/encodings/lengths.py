@@ -6,7 +6,7 @@ from dataclasses import asdict
 import streamlit as st
 
 from pages.encodings.views import CHART, Given
-from transformer.ablations.extrapolation import KEEPS, LEARNED, Kept, kept
+from transformer.ablations.extrapolation import KEEPS, LEARNED, REFERENCE, Kept, kept
 from transformer.ablations.summary import Spread, reach
 from transformer.ablations.table import Row, find_table, read_rows
 from ui.encoding_theme import ENCODING_NAMES
@@ -87,8 +87,8 @@ def _answers(rows: Sequence[Row]) -> str:
 
 
 def _answer(found: Kept) -> str:
-    if found.answer in ("yes", "no", "seeds differ"):
-        return f"{found.answer} ({found.n_kept} of {found.n_seeds} seeds)"
+    if found.answer in ("yes", "no", "seeds differ", "cannot tell"):
+        return f"{found.answer} ({found.n_kept} of {found.n_seeds} seed{'s' * (found.n_seeds != 1)})"
     return {"stops": "they stop", "not learned": "task not learned", "no reference": "cannot tell yet"}.get(
         found.answer, found.answer
     )
@@ -118,7 +118,10 @@ def _table(rows: Sequence[Row], part: str, metric: str) -> str:
     """Every encoding within the trained lengths and beyond, as Markdown."""
     own = [row for row in rows if row.part == part]
     trained_to, unit = own[0].trained_to, own[0].unit
-    lines = [f"| | up to {trained_to} {unit} | longer | reaches on? | seeds |", "|:--|:--|:--|:--|:--|"]
+    kept_of = (
+        "keeps, of tokens right" if part not in REFERENCE else "keeps, of tokens right (if trained on all lengths)"
+    )
+    lines = [f"| | up to {trained_to} {unit} | longer | {kept_of} | reaches on? | seeds |", "|:--|:--|:--|:--|:--|:--|"]
     for encoding, found in reach(rows, part, metric).items():
         one = kept(rows, part, encoding)
         longer = [row for row in own if row.encoding == encoding and row.shortest > trained_to]
@@ -127,10 +130,11 @@ def _table(rows: Sequence[Row], part: str, metric: str) -> str:
         if found.beyond and unread:
             beyond += f"; {unread / pairs:.1%} cannot be read"
         n_seeds = len({row.seed for row in own if row.encoding == encoding})
-        answer = "–" if one is None else _answer(one)
-        lines.append(
-            f"| {ENCODING_NAMES[encoding]} | {_range(found.within, metric)} | {beyond} | {answer} | {n_seeds} |"
-        )
+        answer, keeps = ("–", "–") if one is None else (_answer(one), f"{one.share:.0%}" if one.share else "–")
+        if one is not None and one.expected != 1:
+            keeps += f" ({one.expected:.0%})"
+        cells = (ENCODING_NAMES[encoding], _range(found.within, metric), beyond, keeps, answer, str(n_seeds))
+        lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)
 
 
@@ -157,22 +161,22 @@ def _small_print(part: str, rows: Sequence[Row], found: Kept | None) -> str:
         "right target at every step."
     ]
     if found is not None:
-        said.append(f"Reaches on: every seed's model keeps {KEEPS:.0%}")
-        if part == "short":
-            said[-1] += (
-                f" of what one of the same encoding keeps that was trained on all lengths ({found.expected:.0%} for "
-                "sinusoids, one seed): longer sentences are harder for any"
-            )
-        else:
-            said[-1] += (
-                " of its share of letters right beyond the trained lengths; one that gets fewer than "
-                f"{LEARNED:.0%} right within them has not learned the task"
-            )
-        said[-1] += "."
+        said.append(
+            "Longer sentences are harder for any model. Reaches on: no, where the models keep less of their share of "
+            "tokens right than one of the same encoding that was trained on all lengths (one seed, pieces of its own); "
+            "yes, where they keep more; cannot tell, where 19 of 20 such differences between seeds are as large."
+            if part in REFERENCE
+            else f"Reaches on: every seed’s model keeps {KEEPS:.0%} of its share of letters right beyond the trained "
+            f"lengths; one that gets fewer than {LEARNED:.0%} right within them has not learned the task."
+        )
     if part in ("copy", "reverse"):
         said.append(UNFAIR.replace("**", ""))
     if part == "shift-3":
-        said.append("The decoder's self-attention alone can solve it: counted from the fourth letter on.")
+        said.append(
+            "The decoder’s self-attention alone can solve it, and a guess among the last three letters is right one "
+            "time in three. Tokens right count from the fourth letter on; the first three, which strings wholly right "
+            "need too, are copied by cross-attention."
+        )
     if any(row.n_too_long for row in rows):
         said.append(
             "A learned table has as many rows as the longest text trained on: what is longer cannot be read at all."

@@ -266,8 +266,8 @@ def test_the_length_plot_answers_whether_sinusoids_extrapolate(open_page):
         app
     )
     assert "25% (20% to 30%) beyond; a model keeps 26% of what it gets right." in said(app)
-    assert "| sinusoidal | 98% | 25% (20% to 30%) | no (0 of 2 seeds) | 2 |" in said(app)
-    assert "| learned | 97% | cannot be read | they stop | 1 |" in said(app), "each encoding has its own seeds"
+    assert "| sinusoidal | 98% | 25% (20% to 30%) | 26% | no (0 of 2 seeds) | 2 |" in said(app)
+    assert "| learned | 97% | cannot be read | – | they stop | 1 |" in said(app), "each encoding has its own seeds"
     assert "what is longer cannot be read at all" in said(app)
     assert "1–20: 10, 21–60: 10" in said(app)
     assert any("ends here" in note["text"] for note in charts(app)[0]["layout"]["annotations"])
@@ -277,7 +277,20 @@ def test_sinusoids_that_do_extrapolate_are_said_to(open_page):
     rows = [row("sinusoidal", 1, 20, 0.98), row("sinusoidal", 21, 60, 0.97)]
     app = open_page(TABS[2], "sinusoidal", rows=rows, inside=LENGTHS)
     assert "Sinusoids **do reach on**" in said(app)
-    assert "**yes (1 of 1 seeds)**" in said(app)
+    assert "**yes (1 of 1 seed)**" in said(app)
+
+
+def test_real_text_stands_beside_what_models_keep_that_were_trained_on_all_lengths(open_page):
+    shares = [("tatoeba", 54, 1, 0.5, 0.45), *(("short", 8, seed, 0.5, 0.3 + seed / 100) for seed in (1, 2, 3))]
+    rows = [
+        replace(row("sinusoidal", low, high, share, seed), part=part, unit="words", trained_to=trained_to)
+        for part, trained_to, seed, *both in shares
+        for (low, high), share in zip(((1, 8), (9, 30)), both, strict=True)
+    ]
+    app = open_page(TABS[2], "sinusoidal", rows=rows, inside=LENGTHS, task="translate, ≤ 8 words")
+    assert_plain(app)
+    assert "a model keeps 64% of what it gets right, where one trained on all lengths keeps 90%." in said(app)
+    assert "| sinusoidal | 50% | 32% (31% to 33%) | 64% (90%) | no (0 of 3 seeds) | 3 |" in said(app)
 
 
 def test_a_task_not_measured_yet_says_how_to_and_what_it_could_say(open_page):
@@ -308,7 +321,7 @@ def test_where_every_length_was_trained_on_nothing_is_said_of_beyond(open_page):
         TABS[2], "sinusoidal", rows=[row("sinusoidal", 1, 20, 0.9), row("learned", 1, 20, 0.8)], inside=LENGTHS
     )
     assert "Trained on every length, up to 20 letters" in said(app)
-    assert "| learned | 80% | – | – | 1 |" in said(app)
+    assert "| learned | 80% | – | – | – | 1 |" in said(app)
     assert "reach on**" not in said(app)
 
 

@@ -3,9 +3,10 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from statistics import mean, stdev
+from statistics import mean
 from typing import Literal
 
+from transformer.ablations.chance import margin
 from transformer.ablations.paper import PAPER, ROUNDING
 from transformer.ablations.results import Result
 from transformer.ablations.variants import VARIANTS
@@ -15,8 +16,6 @@ Verdict = Literal["holds", "does not hold", "cannot tell"]
 VERDICTS: tuple[Verdict, ...] = ("holds", "does not hold", "cannot tell")
 BETTER = {"perplexity": -1, "bleu": 1}
 """The sign of a difference that is an improvement."""
-_STUDENT = {2: 12.706, 3: 4.303, 4: 3.182, 5: 2.776}
-"""Student's t that 19 of 20 stay within, for a standard deviation over so many seeds of the base."""
 
 SAYS: dict[str, tuple[str, str]] = {
     "unscaled-dk128": ("A-h1", "§3.2.1: without 1/√d_k, large d_k pushes the softmax into regions of small gradients"),
@@ -37,10 +36,9 @@ class Comparison:
     delta: float
     """Our difference; infinite where the variant diverged."""
     margin: float | None
-    """Within it another seed may make the difference; None where the base has one seed.
+    """Within it another seed may make the difference, as the base's seeds tell (see chance.margin).
 
-    t · s · √(1/n + 1/m), with s the standard deviation of the base's seeds, n and m the seeds of the two sides, and t
-    Student's: had the variant changed nothing, its difference would stay within 19 times of 20.
+    None where the base has one seed.
     """
     paper_delta: float | None
     """The paper's difference from its base, taken as it stands; None where it has no number."""
@@ -71,7 +69,6 @@ def comparisons(results: Sequence[Result], metric: Metric) -> list[Comparison]:
     if not base:
         return []
     present = {result.name for result in results}
-    certain = _STUDENT[min(len(base), max(_STUDENT))] * stdev(base) if len(base) > 1 else None
     found = []
     for name in VARIANTS:
         against, _ = SAYS.get(name, ("base", ""))
@@ -80,8 +77,8 @@ def comparisons(results: Sequence[Result], metric: Metric) -> list[Comparison]:
             continue
         ours = mean(values) if values else None
         delta = -BETTER[metric] * math.inf if ours is None else ours - mean(reference)
-        margin = None if certain is None else certain * math.sqrt(1 / max(1, len(values)) + 1 / len(reference))
-        found.append(Comparison(name, metric, against, ours, delta, margin, _paper_delta(name, metric)))
+        by_chance = margin(base, max(1, len(values)), len(reference))
+        found.append(Comparison(name, metric, against, ours, delta, by_chance, _paper_delta(name, metric)))
     return found
 
 
