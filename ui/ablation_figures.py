@@ -24,13 +24,15 @@ _TITLES = {
     "bleu": "← worse    Δ BLEU    better →",
 }
 _ROW = 24
+_FAR = 8
+"""Margins from which a difference lies off the scale, so that the others can be told apart."""
 
 
 def dot_figure(sides: Mapping[Metric, Sequence[Comparison]]) -> "go.Figure":
     """Every variant a row: our difference from what it is measured against, and the paper's, for each metric.
 
-    The grey band is what another seed may make; what lies inside says nothing. A diverged variant stands at the edge,
-    as an arrow.
+    The grey band is what another seed may make; what lies inside says nothing. A variant that diverged, or lies far
+    off, stands at the edge, as an arrow.
     """
     names = [one.name for one in next(iter(sides.values()))]
     figure = empty_figure(
@@ -52,13 +54,14 @@ def dot_figure(sides: Mapping[Metric, Sequence[Comparison]]) -> "go.Figure":
             hovertemplate="%{text}: the paper’s %{x:+.2f}<extra></extra>", **axes,
         )  # fmt: skip
         figure.add_scatter(
-            x=[max(-limit, min(limit, one.delta)) for one in found], y=rows, mode="markers", name="ours",
+            x=[max(-limit, min(limit, one.delta)) for one in found], y=rows, mode="markers+text", name="ours",
             marker={
                 "size": 10, "color": OURS, "opacity": [1.0 if one.distinguishable else 0.45 for one in found],
-                "symbol": [_symbol(one) for one in found],
+                "symbol": [_symbol(one.delta, limit) for one in found],
             },
-            showlegend=number == 1, legendgroup="ours",
-            text=[_told(one) for one in found], hovertemplate="%{text}<extra></extra>", **axes,
+            showlegend=number == 1, legendgroup="ours", text=[_beyond(one, limit) for one in found],
+            textposition=["middle left" if one.delta > 0 else "middle right" for one in found],
+            hovertext=[_told(one) for one in found], hovertemplate="%{hovertext}<extra></extra>", **axes,
         )  # fmt: skip
         figure.update_layout(
             {
@@ -75,17 +78,24 @@ def dot_figure(sides: Mapping[Metric, Sequence[Comparison]]) -> "go.Figure":
 
 
 def _limit(found: Sequence[Comparison]) -> float:
-    """A little beyond the largest margin and every difference that is no divergence, ours or the paper's."""
-    sizes = [abs(one.delta) for one in found if math.isfinite(one.delta)]
-    sizes += [one.margin for one in found if one.margin is not None]
-    sizes += [abs(one.paper_delta) for one in found if one.paper_delta is not None]
-    return 1.05 * max([*sizes, 0.1])
+    """A little beyond every margin and every difference, ours or the paper's, that is not many margins large."""
+    margins = [one.margin for one in found if one.margin is not None]
+    sizes = [abs(delta) for one in found for delta in (one.delta, one.paper_delta) if delta is not None]
+    near = max(margins, default=math.inf) * _FAR
+    return 1.05 * max([*margins, *(size for size in sizes if math.isfinite(size) and size <= near), 0.1])
 
 
-def _symbol(one: Comparison) -> str:
-    if math.isfinite(one.delta):
+def _symbol(delta: float, limit: float) -> str:
+    if abs(delta) <= limit:
         return "circle"
-    return "triangle-right" if one.delta > 0 else "triangle-left"
+    return "triangle-right" if delta > 0 else "triangle-left"
+
+
+def _beyond(one: Comparison, limit: float) -> str:
+    """Beside an arrow at the edge: how far beyond it the variant lies."""
+    if abs(one.delta) <= limit:
+        return ""
+    return "diverged" if one.ours is None else f"{one.delta:+.0f}".replace("-", "−")
 
 
 def _told(one: Comparison) -> str:

@@ -21,14 +21,26 @@ def test_dots_stand_at_the_differences_and_the_band_is_what_a_seed_may_make():
     assert ours.marker.symbol == ("circle", "triangle-right"), "a diverged variant lies off the scale"
     assert bleu.marker.symbol == ("circle", "triangle-left")
     assert margin < ours.x[1] <= figure.layout.xaxis.range[1], "and outside the band"
-    assert ours.text[1] == "pre: diverged"
+    assert ours.hovertext[1] == "pre: diverged"
+
+
+def test_a_difference_of_many_margins_lies_off_the_scale():
+    """So that 45 does not press 0.5 flat; beside its arrow stands how far it is."""
+    base = [result("base", 10.0 + seed / 10, 20.0, seed) for seed in range(1, 6)]
+    rows = [*base, result("A-h1", 11.0), result("A-h2", 56.0), result("A-h8", None)]
+    figure = dot_figure({"perplexity": comparisons(rows, "perplexity")})
+    ours = figure.data[2]
+    assert ours.marker.symbol == ("circle", "triangle-right", "triangle-right")
+    assert ours.text == ("", "+46", "diverged")
+    assert ours.x[1] == ours.x[2] < 2
+    assert ours.hovertext[1].startswith("A-h2: 56.00, +45.70 against base")
 
 
 def test_what_lies_inside_the_band_is_pale():
     figure = dot_figure({"perplexity": comparisons([*BASE, result("A-h1", 10.2)], "perplexity")})
     ours = figure.data[2]
     assert ours.marker.opacity == (0.45,)
-    assert ours.text[0].endswith("within what another seed may make")
+    assert ours.hovertext[0].endswith("within what another seed may make")
 
 
 def test_curves_and_costs_have_a_name_for_every_line():
