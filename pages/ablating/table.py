@@ -64,8 +64,8 @@ def table() -> None:
         if found["perplexity"]:
             st.caption(
                 "Each row against the base, or what the table says it is measured against: the dot is ours, pale where "
-                "it is not distinguishable, an arrow where it lies off the scale; the diamond is the paper’s; the band is "
-                "what another seed may make."
+                "it is not distinguishable, an arrow where it lies off the scale; the diamond is the paper’s; the band "
+                "is what another seed may make."
             )
             st.plotly_chart(
                 dot_figure(found), key="ablation_dots", config=CHART,
