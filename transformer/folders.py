@@ -24,7 +24,7 @@ def check_name(name: str) -> str:
 
     Raises CheckpointError for a name that is empty, long, could lead out of it, or would be an option in a shell.
     """
-    if not _is_name(name):
+    if not is_name(name):
         shown = name if len(name) <= _MAX_NAME else name[:_MAX_NAME] + "…"
         raise CheckpointError(
             f"{shown!r} cannot name a checkpoint: 1 to {_MAX_NAME} letters, digits, '-', '_' and '.' are allowed, "
@@ -33,7 +33,8 @@ def check_name(name: str) -> str:
     return name
 
 
-def _is_name(name: str) -> bool:
+def is_name(name: str) -> bool:
+    """Whether check_name takes it."""
     plain = all(character.isalnum() or character in "-_." for character in name)
     return plain and 1 <= len(name) <= _MAX_NAME and not name.startswith((".", "-"))
 
@@ -43,7 +44,7 @@ def list_checkpoints() -> list[str]:
     names: dict[str, None] = {}
     for folder in (runs_folder(), SHIPPED):
         found = (path.parent for path in sorted(folder.glob("*/model.safetensors")))
-        names.update((path.name, None) for path in found if (path / "config.json").exists() and _is_name(path.name))
+        names.update((path.name, None) for path in found if (path / "config.json").exists() and is_name(path.name))
     return list(names)
 
 

@@ -13,7 +13,7 @@ from transformer import list_checkpoints
 from transformer.analysis.attention import Attention, Kind
 from transformer.analysis.compare import Aligned, Match, aligned, best_matches, divergences
 from transformer.analysis.trace import KINDS, Trace
-from transformer.folders import SHIPPED, runs_folder
+from transformer.folders import SHIPPED, is_name, runs_folder
 from ui.state import load, trace, weights_stamp
 
 if TYPE_CHECKING:
@@ -31,8 +31,9 @@ def known_models() -> dict[str, str]:
     models = {name: name for name in list_checkpoints()}
     for parent in (runs_folder(), SHIPPED):
         for path in sorted(parent.glob("[!.]*/[!.]*/model.safetensors")):
-            if (path.parent / "config.json").is_file():
-                models.setdefault(f"{path.parent.parent.name}/{path.parent.name}", _loaded_by(path.parent))
+            names = path.parts[-3:-1]
+            if all(map(is_name, names)) and (path.parent / "config.json").is_file():
+                models.setdefault("/".join(names), _loaded_by(path.parent))
     return models
 
 

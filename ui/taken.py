@@ -1,22 +1,16 @@
 """What a view gives away, whatever page it stands on: pictures, tables, arrays and a report, made when asked for."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
-import numpy as np
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 from transformer.analysis.trace import Trace
 from transformer.export.about import About
-from transformer.export.tables import Rows, arrays_npz, encoded, table_csv, table_json
+from transformer.export.tables import Rows, encoded
 from ui.export_state import described
-from ui.take import file_button, picture_buttons
-
-Facts = Mapping[str, Any]
-Arrays = Mapping[str, np.ndarray | Sequence[str]]
+from ui.take import Arrays, Facts, file_button, named_row, number_buttons, picture_buttons
 
 
 @dataclass(frozen=True)
@@ -49,16 +43,10 @@ def take_views(taken: Taken, origin: Origin, name: str, key: str) -> None:
     about, facts = origin.about, origin.facts
     st.markdown("**The pictures**" if len(taken.pictures) > 1 else "**The picture**")
     for place, (shown, draw) in enumerate(taken.pictures.items()):
-        with _row(shown):
+        with named_row(shown):
             picture_buttons(draw(about, facts), f"{name}-{shown}", f"{key}_{place}")
     st.markdown("**The numbers**")
-    for shown, rows in taken.tables.items():
-        with _row(shown):
-            of = f"{name}-{shown}", f"{key}_{shown}"
-            file_button("CSV", lambda rows=rows: table_csv(rows(), facts), *of)
-            file_button("JSON", lambda shown=shown, rows=rows: table_json(shown, rows(), facts), *of)
-    with _row("arrays"):
-        file_button("NPZ", lambda: arrays_npz(taken.arrays(), facts), f"{name}-arrays", key)
+    number_buttons(taken.tables, taken.arrays, facts, name, key)
     st.markdown("**A report** for reading, one file that needs no network")
     file_button("HTML", partial(report, taken, origin), f"{name}-report", key)
     st.caption("Model, step, sentence and version stand inside every file.")
@@ -76,10 +64,3 @@ def report(taken: Taken, origin: Origin) -> bytes:
         config=config, evaluation=evaluation,
     )  # fmt: skip
     return encoded(html)
-
-
-def _row(name: str) -> DeltaGenerator:
-    """A row that begins with what its buttons save."""
-    row = st.container(horizontal=True, vertical_alignment="center", gap="small")
-    row.markdown(name, width="stretch")
-    return row

@@ -14,6 +14,7 @@ from transformer.analysis.attention import Kind
 from transformer.analysis.trace import KINDS
 from ui.compare_outputs import Line, Output, outputs_html
 from ui.compare_state import configs_of, known_models, measure, read
+from ui.markdown import plain
 from ui.sidebar import NO_MODEL, Request
 
 if TYPE_CHECKING:
@@ -90,10 +91,10 @@ def _read(
             reading = read(*arguments)
             measured = measure(*arguments, kind)
     except ValueError as error:
-        st.warning(str(error))
+        st.warning(plain(error))
         return None
     for sentence in (*refused, *reading.refused):
-        st.warning(sentence)
+        st.warning(plain(sentence))
     if len(reading.names) < 2:
         return None
     with controls:

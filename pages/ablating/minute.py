@@ -6,6 +6,7 @@ import streamlit as st
 
 from transformer.ablations.results import MinuteResult, find_minute, read_minute
 from ui.ablation_figures import distance_figure
+from ui.markdown import plain
 
 NAMES = {
     "recall-full": "full attention",
@@ -36,7 +37,7 @@ def minute() -> None:
     try:
         results = read_minute(path)
     except ValueError as error:
-        st.warning(str(error))
+        st.warning(plain(error))
         return
     of = {task: [one for one in results if one.task == task] for task in ("recall", "reverse", "two-places")}
     if of["recall"]:

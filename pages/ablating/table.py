@@ -20,6 +20,7 @@ from transformer.ablations.verdicts import (
     tally,
 )
 from ui.ablation_figures import cost_figure, dot_figure
+from ui.markdown import plain
 
 CHART = {"displaylogo": False}
 METRICS: tuple[Metric, ...] = ("perplexity", "bleu")
@@ -43,7 +44,7 @@ def table() -> None:
     try:
         results = read_results(path)
     except ValueError as error:
-        st.warning(str(error))
+        st.warning(plain(error))
         return
     if not results:
         st.info("The table has no row yet: `roundtable ablate table3-small` goes on.")

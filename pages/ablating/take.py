@@ -10,6 +10,7 @@ import streamlit as st
 from pages.ablating.choice import what_changed
 from pages.ablating.shown import Shown
 from transformer.export.about import About
+from ui.markdown import plain
 from ui.take import file_button, picture_buttons
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ def take_it_with_you(shown: Shown, *, opened: bool) -> None:
     try:
         svg = _picture(comparison, chosen or PICTURES[0])
     except ValueError as error:
-        st.info(str(error))
+        st.info(plain(error))
     else:
         with st.container(horizontal=True, key="comparison_pictures"):
             picture_buttons(svg, f"{name}-{(chosen or PICTURES[0]).replace(' ', '-')}", "comparison")

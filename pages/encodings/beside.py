@@ -11,6 +11,7 @@ from pages.encodings.sides import WHEN, Sides
 from pages.encodings.views import CHART, Given, choose_view, column_rows, table_rows, take_it_with_you
 from transformer.analysis.encodings import sinusoidal
 from ui.learned_tables import LearnedTable, learned_checkpoints, learned_table
+from ui.markdown import plain
 from ui.table_figures import norms_figure, table_figure
 
 RELATIVE = "RoPE and ALiBi"
@@ -42,7 +43,7 @@ def _learned(view: str) -> Given | None:
         with st.spinner(f"Loading {name}, and counting how often its training visited each position …"):
             learned = learned_table(name)
     except (OSError, ValueError) as error:
-        st.warning(str(error))
+        st.warning(plain(error))
         return None
     if view == "Norms":
         return _norms(learned, name)
@@ -88,8 +89,11 @@ def _heat_maps(sides: Sides, learned: LearnedTable) -> Given:
 
 def _norms(learned: LearnedTable, name: str) -> Given:
     shown = min(len(learned.trained), max(2 * learned.n_visited, 20))
-    start, trained = (np.linalg.norm(table[:shown], axis=1) for table in (learned.start, learned.trained))
     d_model = learned.trained.shape[1]
+    sides = Sides(sinusoidal(shown, d_model + d_model % 2), learned.trained[:shown], WHEN[0], name)
+    fixed, start, trained = (
+        np.linalg.norm(table, axis=1) for table in (sides.fixed, learned.start[:shown], sides.rows)
+    )
     st.markdown(
         f"How long the vectors are that are added to words, which start at a length of about √d_model = "
         f"{np.sqrt(d_model):.1f}. Every sinusoid has length √(d_model / 2) = {np.sqrt(d_model / 2):.1f}. **Training "
@@ -97,13 +101,11 @@ def _norms(learned: LearnedTable, name: str) -> Given:
     )
     visits = None if learned.visits is None else learned.visits[:shown]
     rare = learned.n_visited if learned.n_visited < shown else None
-    fixed = np.full(shown, np.sqrt(d_model / 2))
     figure = norms_figure(fixed, start, trained, visits, rare)
     st.plotly_chart(figure, key="norm_chart", alt="Length of each position's vector.", config=CHART)
     columns = {"sinusoidal": fixed, "learned_at_the_start": start, "learned_after_training": trained}
     if visits is not None:
         columns["texts_that_reach_it"] = visits
-    sides = Sides(fixed, learned.trained[:shown], WHEN[0], name)
     return sides.given(
         "norms", "encodings import sinusoidal", '(learned**2).sum(1) ** 0.5  # of each position',
         {"norms": partial(column_rows, position=np.arange(shown), **columns)},

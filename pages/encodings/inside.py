@@ -2,11 +2,14 @@
 
 import streamlit as st
 
+from pages.encodings.distances import by_distance
 from pages.encodings.hand_built import hand_built
 from pages.encodings.lengths import lengths
-from pages.encodings.scores import by_distance, position_or_content
-from pages.encodings.taken_away import order_matters, without_positions
+from pages.encodings.order import order_matters
+from pages.encodings.scores import position_or_content
 from pages.encodings.views import Given, choose_view, take_it_with_you
+from pages.encodings.without import without_positions
+from ui.markdown import plain
 from ui.sidebar import Request
 from ui.state import encoder_attention, load
 
@@ -52,5 +55,5 @@ def _of_model(view: str, request: Request | None) -> Given | None:
             return order_matters(request, attention)
         return hand_built(request, attention)
     except ValueError as error:
-        st.warning(str(error))
+        st.warning(plain(error))
         return None

@@ -11,6 +11,7 @@ from transformer.ablations.summary import Spread, reach
 from transformer.ablations.table import Row, find_table, read_rows
 from ui.encoding_theme import ENCODING_NAMES
 from ui.length_figure import length_figure
+from ui.markdown import plain
 
 TASKS = {
     "copy letters": "copy",
@@ -39,7 +40,7 @@ def lengths() -> Given | None:
     try:
         rows = read_rows(path)
     except ValueError as error:
-        st.warning(str(error))
+        st.warning(plain(error))
         return None
     with st.container(horizontal=True, gap="medium"):
         task = _switch("Task", tuple(TASKS), "task")
@@ -108,6 +109,8 @@ def _verdict(own: Sequence[Row], found: Kept | None) -> str:
         "yes": "**do reach on**", "no": "**do not reach on**", "seeds differ": "**reach on in some seeds**",
     }.get(found.answer, f"give no answer here ({_answer(found)})")  # fmt: skip
     reference = f", where one trained on all lengths keeps {found.expected:.0%}" if found.expected != 1 else ""
+    if found.margin:
+        reference += f"; chance alone makes up to {found.margin:.1%}"
     return (
         f"Sinusoids {said}: trained on up to {trained_to} {unit}, they get {within} of {tokens} right there, and "
         f"{beyond} beyond; a model keeps {found.share:.0%} of what it gets right{reference}."

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
+from jaxtyping import Float
 
 from pages.encodings.views import Given
 from transformer.export.tables import Rows
@@ -15,10 +16,14 @@ WHEN = ("after training", "at the start")
 class Sides:
     """The two tables beside each other, and where the learned one comes from."""
 
-    fixed: np.ndarray
-    rows: np.ndarray
+    fixed: Float[np.ndarray, "position d_model"]
+    """Sinusoids; one column more where the model's d_model is odd."""
+    rows: Float[np.ndarray, "position d_model"]
+    """Learned."""
     when: str
+    """One of WHEN."""
     name: str
+    """Of the model."""
 
     @property
     def titled(self) -> tuple[tuple[str, np.ndarray, str], ...]:
@@ -34,9 +39,9 @@ class Sides:
             "from transformer import load_checkpoint\n"
             f"from transformer.analysis.{imports}\n"
             "from transformer.weights import named_weights\n\n"
-            f'weights = named_weights(load_checkpoint("{self.name}"){twin}.model)\n'
+            f"weights = named_weights(load_checkpoint({self.name!r}){twin}.model)\n"
             f'learned = weights["positions.table"].detach().float().numpy()[:{len(self.rows)}]\n'
-            f"fixed = sinusoidal(*learned.shape)\n{last}"
+            f"fixed = sinusoidal{self.fixed.shape}\n{last}"
         )
         facts = {"model": self.name, "learned": self.when, "rows": len(self.rows)}
         return Given(f"{self.name}-{shown}", facts, rows, code, arrays)

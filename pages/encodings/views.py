@@ -1,8 +1,7 @@
-"""What the three tabs share: the switch between their views, how charts are shown, and what a view gives away."""
+"""What the three tabs share: switches, how charts are shown, and what a view gives away."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,19 +9,20 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from transformer import __version__
-from transformer.export.tables import Rows, arrays_npz, table_csv
-from ui.take import file_button
+from transformer.export.tables import Rows
+from ui.take import number_buttons
 
 if TYPE_CHECKING:
     from streamlit.elements.lib.mutable_popover_container import PopoverContainer
 
 CHART = {"displaylogo": False, "toImageButtonOptions": {"format": "svg", "filename": "positional-encodings"}}
 """The camera above a chart saves it as SVG, as it stands."""
+SIDES = ("encoder", "decoder")
 
 
 @dataclass(frozen=True)
 class Given:
-    """What a view gives away."""
+    """What a view gives away. No sentence need stand behind it, so that there is no report as other pages give."""
 
     name: str
     """Begins its files' names."""
@@ -58,12 +58,8 @@ def take_it_with_you(place: "PopoverContainer", given: Given | None) -> None:
             return
         facts = {"program": "Roundtable", "version": __version__, **given.facts}
         st.markdown("**The numbers**")
-        for shown, rows in given.tables.items():
-            with _row(shown):
-                file_button("CSV", partial(_csv, rows, facts), f"{given.name}-{shown}", f"take_{shown}")
-        if given.arrays:
-            with _row("arrays"):
-                file_button("NPZ", partial(arrays_npz, given.arrays, facts), given.name, "take_arrays")
+        arrays = (lambda: given.arrays) if given.arrays else None
+        number_buttons(given.tables, arrays, facts, given.name, "take")
         st.markdown("**The picture**: the camera at the top right of a chart saves it as SVG, as it stands")
         st.markdown("**As code**: the same numbers from Python")
         st.code(given.code, language="python", wrap_lines=True)
@@ -82,12 +78,16 @@ def column_rows(**columns: Sequence[Any] | np.ndarray) -> Rows:
     return [dict(zip(lists, row, strict=True)) for row in zip(*lists.values(), strict=True)]
 
 
-def _row(shown: str) -> DeltaGenerator:
-    """A row that begins with what its button saves."""
-    row = st.container(horizontal=True, vertical_alignment="center", gap="small")
-    row.markdown(shown, width="stretch")
-    return row
+def choose_side(place: DeltaGenerator) -> str:
+    """encoder or decoder."""
+    chosen = place.segmented_control(
+        "Attention", SIDES, default=SIDES[0], required=True, key="side", bind="query-params"
+    )
+    return chosen or SIDES[0]
 
 
-def _csv(rows: Callable[[], Rows], facts: Mapping[str, Any]) -> bytes:
-    return table_csv(rows(), facts)
+def choose_number(place: DeltaGenerator, label: str, n: int, key: str) -> int:
+    """Which of n heads or layers."""
+    options = [str(at) for at in range(n)]
+    chosen = place.segmented_control(label, options, default="0", required=True, key=key, bind="query-params")
+    return int(chosen) if chosen in options else 0

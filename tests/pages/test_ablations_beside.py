@@ -9,6 +9,7 @@ from streamlit.testing.v1 import AppTest
 
 from tests.pages.compared import charts, made, moved, open_page, said
 from transformer.text.tokenizer import Tokenizer
+from ui.markdown import plain
 
 __all__ = ["open_page"]
 SIDE = "Side by side"
@@ -77,7 +78,7 @@ def test_another_seed_is_the_noise_floor_whatever_it_is_called(open_page, tmp_pa
 def test_letters_and_sentences_do_not_compare(open_page):
     app = beside(open_page(SIDE), "letters")
     assert [warning.value for warning in app.warning] == [
-        "letters is left out: it reads letters, and sentences sentences."
+        plain("letters is left out: it reads letters, and sentences sentences.")
     ]
 
 
@@ -86,7 +87,8 @@ def test_a_model_that_cannot_be_read_is_left_out_and_the_others_stay(open_page, 
     made(tmp_path / "broken", tmp_path / "sentences")
     (tmp_path / "broken" / "model.safetensors").write_bytes(b"nothing")
     app = beside(open_page(SIDE, sentence=SENTENCE), "broken", "twin")
-    assert [warning.value.split(":")[0] for warning in app.warning] == ["broken is left out"]
+    (warning,) = app.warning
+    assert warning.value.startswith(plain("broken is left out: "))
     assert opened(app) == ["sentences L0·H0", "twin L0·H0"]
 
 
