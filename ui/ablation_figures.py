@@ -95,7 +95,7 @@ def _beyond(one: Comparison, limit: float) -> str:
     """Beside an arrow at the edge: how far beyond it the variant lies."""
     if abs(one.delta) <= limit:
         return ""
-    return "diverged" if one.ours is None else f"{one.delta:+.0f}".replace("-", "−")
+    return "diverged" if one.ours is None else f"{one.delta:+,.0f}".replace("-", "−")
 
 
 def _told(one: Comparison) -> str:
@@ -103,7 +103,7 @@ def _told(one: Comparison) -> str:
         return f"{one.name}: diverged"
     digits = 2 if one.metric == "perplexity" else 1
     within = "" if one.distinguishable else "; within what another seed may make"
-    return f"{one.name}: {one.ours:.{digits}f}, {one.delta:+.{digits}f} against {one.against}{within}"
+    return f"{one.name}: {one.ours:,.{digits}f}, {one.delta:+,.{digits}f} against {one.against}{within}"
 
 
 @dataclass(frozen=True)
@@ -142,13 +142,13 @@ def curve_figure(curves: Mapping[str, Curve]) -> "go.Figure":
 
 
 def cost_figure(results: Sequence[Result], by: str) -> "go.Figure":
-    """Perplexity of every model over its parameters, or over its speed; a colour a row of the table.
+    """Perplexity of every model that has learned over its parameters, or its speed; a colour a row of the table.
 
     by: parameters or tokens_per_second.
     """
     figure = empty_figure(400, hovermode="closest", margin={"l": 8, "r": 8, "t": 56, "b": 8})
     for number, group in enumerate(GROUPS):
-        own = [one for one in results if one.group == group and one.perplexity is not None]
+        own = [one for one in results if one.group == group and one.perplexity is not None and not one.failed]
         own = [one for one in own if getattr(one, by) is not None]
         if own:
             figure.add_scatter(
@@ -160,7 +160,7 @@ def cost_figure(results: Sequence[Result], by: str) -> "go.Figure":
     titles = {"parameters": "parameters (log)", "tokens_per_second": "target tokens a second while training"}
     return figure.update_layout(
         xaxis={"title": titles[by], "type": "log" if by == "parameters" else "linear", "zeroline": False},
-        yaxis={"title": "perplexity", "zeroline": False},
+        yaxis={"title": "perplexity (log)", "type": "log", "zeroline": False},
     )
 
 

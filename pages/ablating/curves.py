@@ -1,4 +1,4 @@
-"""Training curves of our own Table 3 over each other, those of models that diverged among them."""
+"""Training curves of our own Table 3 over each other, those of models that diverged or failed among them."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -39,11 +39,12 @@ def _name(one: Result) -> str:
 
 
 def _to_begin_with(results: Sequence[Result]) -> list[str]:
-    """The base, what diverged, and the rows measured last, at most as many as are easily told apart."""
+    """The base, what diverged, what failed, and the rows measured last, at most as many as are easily told apart."""
     base = [_name(one) for one in results if one.name == "base"][:1]
     diverged = [_name(one) for one in results if one.diverged_at is not None]
+    failed = [_name(one) for one in results if one.failed]
     last = [_name(one) for one in reversed(results)]
-    return list(dict.fromkeys(base + diverged + last))[:_FIRST]
+    return list(dict.fromkeys(base + diverged + failed + last))[:_FIRST]
 
 
 def _curve(one: Result) -> Curve | None:

@@ -1,16 +1,14 @@
 """Our own Table 3 beside the paper's: what holds at this scale, what does not, and what cannot be told."""
 
-import math
 from collections.abc import Sequence
-from typing import Any
 
 import streamlit as st
 
 from pages.ablating.curves import curves
-from transformer.ablations.results import Result, find_results, read_results
+from pages.ablating.numbers import numbers
+from transformer.ablations.results import NO_TRANSLATION, Result, find_results, read_results
 from transformer.ablations.variants import GROUPS
 from transformer.ablations.verdicts import (
-    SAYS,
     VERDICTS,
     Comparison,
     Metric,
@@ -25,10 +23,6 @@ from ui.markdown import plain
 CHART = {"displaylogo": False}
 METRICS: tuple[Metric, ...] = ("perplexity", "bleu")
 NAMES = {"perplexity": "perplexity", "bleu": "BLEU"}
-_COLUMNS = [
-    *("row", "differs from base", "perplexity", "Δ ours", "Δ paper", "by perplexity", "BLEU", "Δ BLEU ours"),
-    *("Δ BLEU paper", "by BLEU", "chrF", "parameters", "tokens/s", "measured against"),
-]
 LOOKS = ("Differences", "Curves", "Cost")
 
 
@@ -72,7 +66,7 @@ def table() -> None:
                 dot_figure(found), key="ablation_dots", config=CHART,
                 alt="Differences from the base of every variant, ours and the paper's.",
             )  # fmt: skip
-        _numbers(results, found)
+        numbers(results, found)
     st.caption(_small_print(results, found))
 
 
@@ -95,6 +89,12 @@ def _summary(results: Sequence[Result], found: dict[Metric, list[Comparison]]) -
     diverged = [one.name for one in found["perplexity"] if one.ours is None]
     if diverged:
         sentences.append(f"Diverged: {', '.join(f'`{name}`' for name in diverged)}.")
+    failed = dict.fromkeys(one.name for one in results if one.failed)
+    if failed:
+        sentences.append(
+            f"Trained to the end without learning to translate (BLEU below {NO_TRANSLATION:g}): "
+            f"{', '.join(f'`{name}`' for name in failed)}."
+        )
     if all(one.margin is None for one in found["perplexity"]):
         sentences.append("With one seed of the base nothing says how much is chance, so that nothing can be told.")
     return " ".join(sentences)
@@ -108,88 +108,6 @@ def _missing(left: Sequence[str]) -> str:
     )
 
 
-def _numbers(results: Sequence[Result], found: dict[Metric, list[Comparison]]) -> None:
-    """The same as a table, with what was measured; the base first."""
-    import pandas as pd
-
-    by_bleu = {one.name: one for one in found["bleu"]}
-    first = {one.name: one for one in reversed(results)}
-    rows = [_base(results)] if "base" in first else []
-    for one in found["perplexity"]:
-        row, bleu = first[one.name], by_bleu.get(one.name)
-        rows.append(
-            {
-                "row": one.name,
-                "differs from base": row.differs,
-                "perplexity": one.ours,
-                "Δ ours": _finite(one.delta),
-                "Δ paper": one.paper_delta,
-                "by perplexity": _verdict(one),
-                "BLEU": None if bleu is None else bleu.ours,
-                "Δ BLEU ours": None if bleu is None else _finite(bleu.delta),
-                "Δ BLEU paper": None if bleu is None else bleu.paper_delta,
-                "by BLEU": "" if bleu is None else _verdict(bleu),
-                "chrF": row.chrf,
-                "parameters": row.parameters,
-                "tokens/s": row.tokens_per_second,
-                "measured against": one.against,
-            }
-        )
-    shown = {one["row"] for one in rows}
-    rows += [_alone(first[name]) for name in first if name not in shown]
-    formats: dict[str, Any] = {
-        name: st.column_config.NumberColumn(format=how)
-        for names, how in (
-            (("perplexity",), "%.2f"), (("Δ ours", "Δ paper"), "%+.2f"), (("BLEU", "chrF"), "%.1f"),
-            (("Δ BLEU ours", "Δ BLEU paper"), "%+.1f"), (("parameters", "tokens/s"), "localized"),
-        )
-        for name in names
-    }  # fmt: skip
-    frame = pd.DataFrame(rows, columns=_COLUMNS)
-    st.dataframe(frame, hide_index=True, column_config=formats, height="content", placeholder="–")
-    for name, (against, words) in SAYS.items():
-        if any(one.name == name for one in found["perplexity"]):
-            st.caption(f"`{name}` is measured against `{against}`. {words}.")
-
-
-def _base(results: Sequence[Result]) -> dict[str, Any]:
-    """The base's row: means over its seeds, and how far the seeds lie from each other."""
-    own = [one for one in results if one.name == "base"]
-    known = [one.perplexity for one in own if one.perplexity is not None]
-    row = _alone(own[0])
-    for name, field in (("perplexity", "perplexity"), ("BLEU", "bleu"), ("chrF", "chrf")):
-        values = [value for one in own if (value := getattr(one, field)) is not None]
-        row[name] = sum(values) / len(values) if values else None
-    spread = f", perplexity {min(known):.2f} to {max(known):.2f}" if len(known) > 1 else ""
-    return row | {"differs from base": f"mean of {len(own)} seed{'s' * (len(own) != 1)}{spread}", "by perplexity": ""}
-
-
-def _alone(row: Result) -> dict[str, Any]:
-    """A row that is measured against nothing."""
-    return {
-        "row": row.name,
-        "differs from base": row.differs,
-        "perplexity": row.perplexity,
-        "by perplexity": "diverged" if row.diverged_at is not None else "nothing to compare with yet",
-        "BLEU": row.bleu,
-        "chrF": row.chrf,
-        "parameters": row.parameters,
-        "tokens/s": row.tokens_per_second,
-    }
-
-
-def _verdict(one: Comparison) -> str:
-    if one.ours is None:
-        return "diverged" if one.verdict is None else f"diverged: {one.verdict}"
-    if one.verdict is not None:
-        return one.verdict
-    return "differs; the paper has no number" if one.distinguishable else "not distinguishable"
-
-
-def _finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None
-
-
 def _cost(results: Sequence[Result]) -> None:
     left, right = st.columns(2, gap="medium")
     left.plotly_chart(
@@ -198,9 +116,9 @@ def _cost(results: Sequence[Result]) -> None:
     right.plotly_chart(
         cost_figure(results, "tokens_per_second"), key="cost_speed", config=CHART, alt="Perplexity over speed."
     )
-    gone = [f"{one.name}, seed {one.seed}" for one in results if one.perplexity is None]
+    gone = [f"{one.name}, seed {one.seed}" for one in results if one.perplexity is None or one.failed]
     if gone:
-        st.caption(f"Diverged, and so without a quality: {'; '.join(gone)}.")
+        st.caption(f"Diverged or failed, and so not drawn: {'; '.join(gone)}.")
     st.caption("Rows: " + "; ".join(f"**{letter}** {meaning}" for letter, meaning in GROUPS.items()) + ".")
 
 

@@ -78,6 +78,17 @@ def test_what_the_paper_says_is_measured_against_its_own_neighbour():
     assert [one.name for one in comparisons([*BASE, result("unscaled-dk128", 12.0)], "perplexity")] == []
 
 
+def test_a_control_is_measured_against_the_variant_that_it_controls():
+    rows = [*BASE, result("A-h1", 11.0), result("pre", 9.0), result("rate-quarter", 8.0)]
+    rows += [result("twice-dk128", 9.5), result("pre-no-warmup", 9.2), result("rate-quarter-n6", 7.5)]
+    found = {one.name: one for one in comparisons(rows, "perplexity")}
+    assert [found[name].delta for name in ("twice-dk128", "pre-no-warmup", "rate-quarter-n6")] == pytest.approx(
+        [-1.5, 0.2, -0.5]
+    )
+    assert found["rate-quarter"].against == "base"
+    assert found["rate-quarter-n6"].verdict is None, "a finding counts once"
+
+
 def test_with_one_seed_nothing_can_be_told():
     (found,) = comparisons([BASE[0], result("A-h1", 99.0)], "perplexity")
     assert (found.margin, found.verdict, found.distinguishable) == (None, "cannot tell", False)

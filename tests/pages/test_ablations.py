@@ -10,6 +10,7 @@ from tests.ablations.results import result
 from tests.pages.compared import charts, open_page, said
 from transformer.ablations import rows
 from transformer.ablations.results import MINUTE_TABLE, TABLE, MinuteResult, write_results
+from transformer.ablations.verdicts import n_models
 
 __all__ = ["open_page"]
 
@@ -33,7 +34,7 @@ def test_a_table_without_a_base_compares_nothing_and_shows_what_there_is(open_pa
     write_results([result("A-h1", 10.0)], tmp_path / TABLE)
     app = open_page()
     assert "The base is not measured yet" in said(app)
-    assert "**1 of 39** models are measured." in said(app)
+    assert f"**1 of {n_models()}** models are measured." in said(app)
     assert app.dataframe[0].value["perplexity"].tolist() == [10.0]
     assert app.dataframe[0].value["by perplexity"].tolist() == ["nothing to compare with yet"]
 
@@ -64,7 +65,7 @@ def test_what_holds_is_counted_and_what_turns_round_is_named(open_page, tmp_path
     assert "3.0 million target tokens" in text
     assert "The base has 3 seeds, every other row one. The grey band, ±0.50 perplexity and ±1.0 BLEU" in text
     assert "Diverged: `pre`." in text
-    assert "**7 of 39** models are measured." in text
+    assert f"**7 of {n_models()}** models are measured." in text
     assert "missing: base, seed 4, base, seed 5, A-h2, A-h8" in text
     frame = app.dataframe[0].value
     by_row = {row["row"]: row for _, row in frame.iterrows()}
@@ -75,6 +76,21 @@ def test_what_holds_is_counted_and_what_turns_round_is_named(open_page, tmp_path
     assert np.isnan(by_row["pre"]["perplexity"])
     (figure,) = charts(app)
     assert figure["layout"]["yaxis"]["ticktext"] == ["A-h1", "B-dk8", "E-learned", "pre"]
+
+
+def test_a_model_that_learned_nothing_is_called_failed_and_is_not_drawn_over_cost(open_page, tmp_path: Path):
+    variants = [result("C-n6", 10094.6, 0.0), result("unscaled-dk32", 50.0, 0.99), result("uniform", 11.0, 1.0)]
+    write_results([*BASE, *variants], tmp_path / TABLE)
+    app = open_page()
+    assert "without learning to translate (BLEU below 1): `C-n6`, `unscaled-dk32`." in said(app)
+    verdicts = dict(zip(app.dataframe[0].value["row"], app.dataframe[0].value["by perplexity"], strict=True))
+    assert verdicts["C-n6"] == "failed: does not hold"
+    assert verdicts["unscaled-dk32"] == "failed"
+    app = open_page(look="Cost")
+    assert "Diverged or failed, and so not drawn: C-n6, seed 1; unscaled-dk32, seed 1." in said(app)
+    assert [trace["name"] for trace in charts(app)[0]["data"]] == ["base", "M"]
+    first = open_page(look="Curves").multiselect(key="curves_of").value
+    assert first == ["base, seed 1", "C-n6, seed 1", "unscaled-dk32, seed 1", "uniform, seed 1"]
 
 
 def test_curves_are_read_where_the_models_lie(open_page, tmp_path: Path):

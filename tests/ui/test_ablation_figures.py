@@ -27,13 +27,13 @@ def test_dots_stand_at_the_differences_and_the_band_is_what_a_seed_may_make():
 def test_a_difference_of_many_margins_lies_off_the_scale():
     """So that 45 does not press 0.5 flat; beside its arrow stands how far it is."""
     base = [result("base", 10.0 + seed / 10, 20.0, seed) for seed in range(1, 6)]
-    rows = [*base, result("A-h1", 11.0), result("A-h2", 56.0), result("A-h8", None)]
+    rows = [*base, result("A-h1", 11.0), result("A-h2", 10056.0), result("A-h8", None)]
     figure = dot_figure({"perplexity": comparisons(rows, "perplexity")})
     ours = figure.data[2]
     assert ours.marker.symbol == ("circle", "triangle-right", "triangle-right")
-    assert ours.text == ("", "+46", "diverged")
+    assert ours.text == ("", "+10,046", "diverged")
     assert ours.x[1] == ours.x[2] < 2
-    assert ours.hovertext[1].startswith("A-h2: 56.00, +45.70 against base")
+    assert ours.hovertext[1].startswith("A-h2: 10,056.00, +10,045.70 against base")
 
 
 def test_what_lies_inside_the_band_is_pale():
@@ -49,3 +49,5 @@ def test_curves_and_costs_have_a_name_for_every_line():
     assert (curves[2].x, curves[2].y, curves[2].marker.symbol) == ((1,), (9.0,), "x"), "a cross where it ended"
     figure = cost_figure([*BASE, result("pre", None)], "tokens_per_second")
     assert [trace.name for trace in figure.data] == ["base"], "what diverged has no quality to show"
+    failed = cost_figure([*BASE, result("pre", 10_000.0, 0.0)], "parameters")
+    assert [trace.name for trace in failed.data] == ["base"], "and what learned nothing would press the rest flat"

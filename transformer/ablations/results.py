@@ -7,6 +7,8 @@ from transformer.ablations import rows
 
 TABLE = "table3-small.csv"
 MINUTE_TABLE = "minute.csv"
+NO_TRANSLATION = 1.0
+"""BLEU below which a model has not learned to translate."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,6 +44,11 @@ class Result:
     """Of the code."""
     command: str
     """That trains and measures it."""
+
+    @property
+    def failed(self) -> bool:
+        """Whether it was trained to the end, and did not learn to translate."""
+        return self.bleu is not None and self.bleu < NO_TRANSLATION
 
 
 def write_results(results: list[Result], path: Path) -> None:

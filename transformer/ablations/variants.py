@@ -13,8 +13,10 @@ class Variant:
 
     name: str
     group: str
-    """The row's letter in the paper; S, L, M, P and F for what the paper says but does not ablate (see GROUPS)."""
+    """The row's letter in the paper; S, L, M, P, F and R for what the paper does not ablate (see GROUPS)."""
     changes: Mapping[str, Any] = field(default_factory=dict)
+    against: str = "base"
+    """The variant that it is measured against."""
     seeds: tuple[int, ...] = (1,)
     paper: str | None = None
     """The row of the paper's Table 3 that it is the counterpart of (see transformer.ablations.paper)."""
@@ -40,6 +42,7 @@ GROUPS = {
     "M": "what self-attention weighs by",
     "P": "no positions",
     "F": "the feed-forward network",
+    "R": "a lower learning rate",
 }
 
 
@@ -50,6 +53,8 @@ def _layers(n: int) -> dict[str, Any]:
 def _heads(n_heads: int, width: int) -> dict[str, Any]:
     return {"n_heads": n_heads, "d_k": width, "d_v": width}
 
+
+_SLOW = {"lr_factor": 0.25}
 
 _ROWS = (
     Variant(name="base", group="base", seeds=(1, 2, 3, 4, 5), paper="base", positions="sinusoidal"),
@@ -70,11 +75,14 @@ _ROWS = (
     Variant(name="unscaled-dk32", group="S", changes={"score": "unscaled"}),
     Variant(name="unscaled-dk32-divided", group="S", changes={"score": "unscaled", "divide_query": True}),
     Variant(name="twice-dk32", group="S", changes={"score": "scaled-twice"}),
-    Variant(name="unscaled-dk128", group="S", changes={**_heads(1, 128), "score": "unscaled"}),
+    Variant(name="unscaled-dk128", group="S", changes={**_heads(1, 128), "score": "unscaled"}, against="A-h1"),
     Variant(
-        name="unscaled-dk128-divided", group="S", changes={**_heads(1, 128), "score": "unscaled", "divide_query": True}
+        name="unscaled-dk128-divided",
+        group="S",
+        against="A-h1",
+        changes={**_heads(1, 128), "score": "unscaled", "divide_query": True},
     ),
-    Variant(name="twice-dk128", group="S", changes={**_heads(1, 128), "score": "scaled-twice"}),
+    Variant(name="twice-dk128", group="S", changes={**_heads(1, 128), "score": "scaled-twice"}, against="A-h1"),
     Variant(name="C-n1", group="C", changes=_layers(1), paper="C-n2"),
     Variant(name="C-n2", group="C", changes=_layers(2), paper="C-n4"),
     Variant(name="C-n6", group="C", changes=_layers(6), paper="C-n8"),
@@ -83,12 +91,18 @@ _ROWS = (
     Variant(name="C-ff128", group="C", changes={"d_ff": 128}, paper="C-ff1024"),
     Variant(name="C-ff2048", group="C", changes={"d_ff": 2048}, paper="C-ff4096"),
     Variant(name="pre", group="L", changes={"norm": "pre"}),
-    Variant(name="pre-no-warmup", group="L", changes={"norm": "pre", "schedule": "no-warmup"}),
+    Variant(name="pre-no-warmup", group="L", changes={"norm": "pre", "schedule": "no-warmup"}, against="pre"),
     Variant(name="post-no-warmup", group="L", changes={"schedule": "no-warmup"}),
     Variant(name="uniform", group="M", changes={"mixing": "uniform"}),
     Variant(name="no-positions", group="P", changes={"positions": "none"}, positions="none"),
     Variant(name="swiglu", group="F", changes={"activation": "swiglu"}),
     Variant(name="experts", group="F", changes={"n_experts": 4, "top_experts": 2}),
+    Variant(name="rate-half", group="R", changes={"lr_factor": 0.5}),
+    Variant(name="rate-quarter", group="R", changes=_SLOW),
+    Variant(name="rate-quarter-n2", group="R", changes={**_SLOW, **_layers(2)}, against="rate-quarter"),
+    Variant(name="rate-quarter-n6", group="R", changes={**_SLOW, **_layers(6)}, against="rate-quarter"),
+    Variant(name="rate-quarter-drop0", group="R", changes={**_SLOW, "p_drop": 0.0}, against="rate-quarter"),
+    Variant(name="rate-quarter-unscaled", group="R", changes={**_SLOW, "score": "unscaled"}, against="rate-quarter"),
 )
 VARIANTS: dict[str, Variant] = {variant.name: variant for variant in _ROWS}
 """In the order in which they are trained."""

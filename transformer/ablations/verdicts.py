@@ -17,11 +17,11 @@ VERDICTS: tuple[Verdict, ...] = ("holds", "does not hold", "cannot tell")
 BETTER = {"perplexity": -1, "bleu": 1}
 """The sign of a difference that is an improvement."""
 
-SAYS: dict[str, tuple[str, str]] = {
-    "unscaled-dk128": ("A-h1", "§3.2.1: without 1/√d_k, large d_k pushes the softmax into regions of small gradients"),
-    "no-positions": ("base", "§3.5: a model must be given positions to make use of order"),
+SAYS = {
+    "unscaled-dk128": "§3.2.1: without 1/√d_k, large d_k pushes the softmax into regions of small gradients",
+    "no-positions": "§3.5: a model must be given positions to make use of order",
 }
-"""What the paper says is worse and has no number for: against which variant, and its words in short."""
+"""What the paper says is worse and has no number for: its words in short."""
 
 
 @dataclass(frozen=True)
@@ -70,15 +70,14 @@ def comparisons(results: Sequence[Result], metric: Metric) -> list[Comparison]:
         return []
     present = {result.name for result in results}
     found = []
-    for name in VARIANTS:
-        against, _ = SAYS.get(name, ("base", ""))
-        values, reference = measured[name], measured[against]
+    for name, variant in VARIANTS.items():
+        values, reference = measured[name], measured[variant.against]
         if name == "base" or name not in present or not reference:
             continue
         ours = mean(values) if values else None
         delta = -BETTER[metric] * math.inf if ours is None else ours - mean(reference)
         by_chance = margin(base, max(1, len(values)), len(reference))
-        found.append(Comparison(name, metric, against, ours, delta, by_chance, _paper_delta(name, metric)))
+        found.append(Comparison(name, metric, variant.against, ours, delta, by_chance, _paper_delta(name, metric)))
     return found
 
 
