@@ -22,7 +22,8 @@ def show() -> None:
         return
     card = find_checkpoint(request.model) / "README.md"
     if card.exists():
-        st.markdown(card.read_text("utf-8").removeprefix(f"# {request.model}\n"), width=760)
+        text = card.read_text("utf-8", errors="replace").removeprefix(f"# {request.model}\n")
+        st.markdown(text.replace("![", "["), width=760)  # a picture is a link, for it might be fetched from anywhere
         return
     corpus = about(request.model).get("corpus") or {}
     st.markdown(f"**{request.model}** has no card. Its config.json says: {plain(describe(request.model))}.")

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from pages.runs import film_step
+from pages.runs import film_place
 from pages.runs.choice import choose_runs, run_row
 from pages.runs.curves import curves
 from pages.runs.listing import list_of
@@ -32,7 +32,7 @@ A run is a process of its own: it goes on when this page is closed, and stops wh
 TABS = ("Curves", "Patterns over training", "Translations", "All runs")
 KEYS = (
     *("model", "sentence", "target", "runs", "training_tab", "smoothing", "kind", "run", "probe"),
-    film_step.PARAMETER,
+    *film_place.PARAMETERS,
 )
 """What a link to this page may say."""
 NOTHING = "There is no run yet: open “Train a model” in the sidebar and press “Train”."
@@ -54,7 +54,7 @@ def show() -> None:
     else:
         st.info(NOTHING)
         how_it_learned(st.session_state.request)
-    if said := link_line(KEYS, {**st.session_state, **film_step.held()}):
+    if said := link_line(KEYS, {**st.session_state, **film_place.held()}):
         note.html(said)
 
 

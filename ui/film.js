@@ -1,7 +1,7 @@
 // Patterns over training: every recorded step is a frame. The grid of heads, and one of them large, on two canvases;
 // a button that plays, and a slider over steps. Nothing is asked of the server while it plays.
 
-const FRAME_MS = 160, REST_MS = 400, NEWEST = -1; // REST_MS: after which the slider rests, and a link may hold its step
+const FRAME_MS = 160, REST_MS = 400, NEWEST = -1; // REST_MS: after which it rests, and a link may hold its place
 const GAP = 6, LETTER = 12, THUMBNAIL = 130, TALLEST = 400;
 
 function map(film, table, frame, layer, head) {
@@ -34,7 +34,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
   const [play, slider, step, grid, opened, title, tip, written] =
     ['.play', '.slider', '.step', '.grid', '.opened', '.title', '.tip', '.written'].map(find);
   const film = decode(data), table = colours(film.palette), frames = film.frames, last = frames.length - 1;
-  const state = states.get(root) ?? { step: film.step, sent: film.step, layer: film.selected[0], head: film.selected[1], timer: 0 };
+  const state = states.get(root) ?? { step: film.step, layer: film.selected[0], head: film.selected[1], timer: 0 };
   states.set(root, state);
   // Who watches the newest frame of a run that goes on sees the next one; so does another film without this step.
   const found = frames.findIndex(frame => frame.step === state.step);
@@ -42,6 +42,8 @@ export default function ({ data, parentElement, setTriggerValue }) {
   state.layer = clamp(state.layer, 0, film.layers - 1);
   state.head = clamp(state.head, 0, film.heads.length - 1);
   const steepest = Math.min(1, Math.max(...frames.map(({ shape: [rows, columns] }) => rows / columns)));
+  const standing = () => [state.step, state.layer, state.head];
+  state.sent ??= String(standing());
   let place, large;
 
   const ink = () => getComputedStyle(root).color;
@@ -137,15 +139,21 @@ export default function ({ data, parentElement, setTriggerValue }) {
     opened.setAttribute('aria-label', `Layer ${state.layer}, head ${state.head} at step ${frame.step}.`);
   }
 
+  function rest() {
+    clearTimeout(state.resting);
+    state.resting = setTimeout(() => {
+      if (String(standing()) === state.sent) return;
+      state.sent = String(standing());
+      setTriggerValue('rested', standing());
+    }, REST_MS);
+  }
+
   function stop() {
     clearInterval(state.timer);
     state.timer = 0;
     play.textContent = '▶ Play';
     root.dataset.playing = 'false';
-    clearTimeout(state.resting);
-    state.resting = setTimeout(() => {
-      if (state.step !== state.sent) setTriggerValue('rested', (state.sent = state.step));
-    }, REST_MS);
+    rest();
   }
 
   function tick() {
@@ -168,6 +176,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
     state.layer = clamp(layer, 0, film.layers - 1);
     state.head = clamp(head, 0, film.heads.length - 1);
     draw();
+    if (!state.timer) rest();
   }
 
   play.onclick = () => (state.timer ? stop() : start());

@@ -3,7 +3,7 @@
 The browser gets every frame at once, one byte a cell, so that playing asks nothing of the server.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import streamlit as st
@@ -42,24 +42,25 @@ _component = own_component("film", _HTML)
 def film(
     probe: Probe,
     kind: str,
-    selected: tuple[int, int],
+    selected: Sequence[int],
     step: int | None,
-    on_rest: Callable[[int | None], None],
+    on_rest: Callable[[int | None, int, int], None],
     key: str = "film",
 ) -> None:
     """Draw the film of one kind of attention on one probe sentence.
 
-    step: where it stands when it is first seen, None for the newest. Once it rests elsewhere, on_rest(step) is called.
+    selected: layer and head that are open, and step: where it stands, None for the newest, when it is first seen. Once
+    it rests elsewhere, on_rest(step, layer, head) is called.
     """
 
     def rested() -> None:
-        at = int(st.session_state[key].rested)
-        on_rest(None if at == NEWEST else at)
+        step, layer, head = map(int, st.session_state[key].rested)
+        on_rest(None if step == NEWEST else step, layer, head)
 
     _component(data=payload(probe, kind, selected, step), key=key, on_rested_change=rested)
 
 
-def payload(probe: Probe, kind: str, selected: tuple[int, int], step: int | None = None) -> bytes:
+def payload(probe: Probe, kind: str, selected: Sequence[int], step: int | None = None) -> bytes:
     """What the browser gets; after the header one byte a cell, frame after frame."""
     cells = [to_bytes(trace[kind].pattern, trace[kind].mask) for trace in probe.traces]
     frames, offset = [], 0

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from pages.runs import film_step
+from pages.runs import film_place
 from pages.runs.choose import choose_probe, choose_run
 from transformer.analysis.trace import KINDS
 from transformer.training.runs import Run
@@ -42,8 +42,9 @@ def _film(name: str, index: int, n_probes: int, kind: str, live: bool) -> None:
         )
         return
     probe = probes[index]
-    selected = len(probe.traces[-1][kind].layers) - 1, 0
-    film(probe, kind, selected, film_step.standing(probe.steps), film_step.rest)
+    newest = probe.traces[-1][kind]
+    step, *selected = film_place.standing(probe.steps, len(newest.layers), len(newest.heads))
+    film(probe, kind, selected, step, film_place.rest)
     st.echarts_chart(
         entropy_chart(probe.steps, entropies(name, index, kind)),
         height=320,

@@ -158,7 +158,7 @@ def test_a_run_outlives_the_server_and_the_page_finds_it_again(serve, folder, pa
     expect(page.get_by_role("button", name="Stop training")).to_have_count(0)
 
 
-def test_a_head_is_opened_by_a_click_and_by_the_keyboard(watched, page):
+def test_a_head_is_opened_by_a_click_and_by_the_keyboard_and_a_link_holds_it(watched, page, new_page):
     server, folder = watched
     save_probes(make_run(folder, "one"), [many_heads()])
     open_page(page, server, f"training?training_tab={FILM.replace(' ', '+')}")
@@ -170,6 +170,12 @@ def test_a_head_is_opened_by_a_click_and_by_the_keyboard(watched, page):
     expect(film.locator(".title")).to_have_text("L0·H1")
     film.locator(".grid").click(position={"x": 60, "y": 40})
     expect(film.locator(".title")).to_have_text("L0·H0")
+    expect(page).to_have_url(re.compile("training_layer=0.*training_head=0"))
+    other = new_page()
+    other.goto(page.url)
+    expect(other.locator(".film .title")).to_have_text("L0·H0")
+    film.locator(".grid").press("ArrowDown")
+    expect(page).not_to_have_url(re.compile("training_layer|training_head"))
 
 
 def test_a_link_holds_the_step_where_the_film_rests(watched, page, new_page):

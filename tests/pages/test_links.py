@@ -35,15 +35,22 @@ def test_what_has_no_control_yet_is_named_and_judged_when_it_has(open_app):
     assert app.segmented_control(key="matrix").value == "Q"
 
 
-@pytest.mark.parametrize(("asked", "said"), [("3", True), ("x", True), ("0", False), ("7", False)])
-def test_a_step_of_training_that_was_not_recorded_is_said_to_be_left_out(tmp_path, monkeypatch, asked, said):
+@pytest.mark.parametrize(
+    ("parameter", "asked", "said"),
+    [
+        *(("training_step", "3", True), ("training_step", "x", True), ("training_step", "0", False)),
+        *(("training_step", "7", False), ("training_layer", "0", False), ("training_layer", "1", True)),
+        *(("training_head", "0", False), ("training_head", "9", True)),
+    ],
+)
+def test_what_a_film_has_not_recorded_is_said_to_be_left_out(tmp_path, monkeypatch, parameter, asked, said):
     monkeypatch.setenv("ROUNDTABLE_CHECKPOINTS", str(tmp_path))
     monkeypatch.setattr("transformer.folders.SHIPPED", tmp_path / "nothing")
     save_probes(make_run(tmp_path, "one"), [PROBE])
     app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120)
-    app.query_params.update({"training_tab": "Patterns over training", "training_step": asked})
+    app.query_params.update({"training_tab": "Patterns over training", parameter: asked})
     app.switch_page("pages/training.py").run()
     assert not app.exception
     notes = " ".join(element.proto.body for element in app.get("html"))
-    assert (f"left out: training_step={asked}.</div>" in notes) == said
+    assert (f"left out: {parameter}={asked}.</div>" in notes) == said
     assert ("left out" in notes) == said

@@ -23,6 +23,14 @@ def test_a_card_is_shown_without_its_title_which_the_sidebar_says(open_app, chec
     assert app.markdown[0].value == "Trained on nothing."
 
 
+def test_a_picture_in_a_card_is_a_link_and_bytes_that_are_no_text_are_shown_as_such(open_app, checkpoints):
+    card = checkpoints / "sentences" / "README.md"
+    card.write_bytes(b"A [![picture](https://example.org/a.png)](b) ![c][d] \xff.\n\n[d]: https://example.org/e.png\n")
+    app = open_app().switch_page("pages/model_card.py").run()
+    assert not app.exception
+    assert app.markdown[0].value.startswith("A [[picture](https://example.org/a.png)](b) [c][d] \ufffd.")
+
+
 @pytest.mark.parametrize("field", ["corpus", "format"])
 def test_what_a_config_says_is_never_markdown(open_app, checkpoints, tmp_path, monkeypatch, field):
     """A checkpoint may come from anywhere, and an image in it would be fetched."""

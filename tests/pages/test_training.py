@@ -9,7 +9,7 @@ import pytest
 from pages.runs.translations import probe_html, stretches
 from tests import hostile
 from tests.pages.made_runs import add_tokenizer, make_loadable, make_run, no_processes
-from tests.ui.test_film import PROBE, read
+from tests.ui.test_film import PROBE, many_heads, read
 from transformer.training import locks, runs
 from transformer.training.probes import Probe, save_probes
 from transformer.training.status import LOCK_FILE, STOP_FILE
@@ -301,6 +301,26 @@ def test_a_link_keeps_the_step_of_a_film_unless_it_is_the_newest_or_none(open_pa
     assert app.query_params.get("training_step") == ("0" if asked == "0" else None)
     header, _ = read(app.get("bidi_component")[0].proto.bytes)
     assert header["step"] == (0 if asked == "0" else NEWEST)
+
+
+@pytest.mark.parametrize(
+    ("asked", "opened", "held"),
+    [
+        (("0", "1"), [0, 1], ("0", "1")),
+        (("1", "0"), [1, 0], None),
+        (("2", "1"), [1, 1], ("1", "1")),
+        (("x", "-1"), [1, 0], None),
+    ],
+)
+def test_a_link_opens_a_head_of_a_film(open_page, folder, asked, opened, held):
+    """The last layer's first head needs no link."""
+    save_probes(make_run(folder, "one"), [many_heads()])
+    app = open_page(PATTERNS, training_layer=asked[0], training_head=asked[1])
+    assert not app.exception
+    header, _ = read(app.get("bidi_component")[0].proto.bytes)
+    assert header["selected"] == opened
+    found = tuple(app.query_params.get(name) for name in ("training_layer", "training_head"))
+    assert found == (held or (None, None))
 
 
 def test_one_of_several_probes_is_chosen_or_asked_for_by_a_link(open_page, folder):
