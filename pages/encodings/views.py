@@ -40,11 +40,11 @@ def choose_view(views: Sequence[str], key: str) -> tuple[str, "PopoverContainer"
 
     The first view until somebody chooses. The address bar holds it under `key`.
     """
-    left, right = st.columns((9, 2), gap="small", vertical_alignment="center")
-    chosen = left.segmented_control(
-        "View", views, default=views[0], required=True, key=key, bind="query-params", label_visibility="collapsed"
-    )
-    take = right.popover("Take it with you", width="stretch", key="take", on_change="rerun")
+    with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
+        chosen = st.segmented_control(
+            "View", views, default=views[0], required=True, key=key, bind="query-params", label_visibility="collapsed"
+        )
+        take = st.popover("Take it with you", width="content", key="take", on_change="rerun")
     return chosen or views[0], take
 
 

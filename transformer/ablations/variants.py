@@ -55,6 +55,7 @@ def _heads(n_heads: int, width: int) -> dict[str, Any]:
 
 
 _SLOW = {"lr_factor": 0.25}
+_WIDE = {"d_model": 256, "d_k": 64, "d_v": 64}
 
 _ROWS = (
     Variant(name="base", group="base", seeds=(1, 2, 3, 4, 5), paper="base", positions="sinusoidal"),
@@ -75,19 +76,19 @@ _ROWS = (
     Variant(name="unscaled-dk32", group="S", changes={"score": "unscaled"}),
     Variant(name="unscaled-dk32-divided", group="S", changes={"score": "unscaled", "divide_query": True}),
     Variant(name="twice-dk32", group="S", changes={"score": "scaled-twice"}),
-    Variant(name="unscaled-dk128", group="S", changes={**_heads(1, 128), "score": "unscaled"}, against="A-h1"),
+    Variant(name="unscaled-dk128", group="S", changes=_heads(1, 128) | {"score": "unscaled"}, against="A-h1"),
     Variant(
         name="unscaled-dk128-divided",
         group="S",
         against="A-h1",
-        changes={**_heads(1, 128), "score": "unscaled", "divide_query": True},
+        changes=_heads(1, 128) | {"score": "unscaled", "divide_query": True},
     ),
-    Variant(name="twice-dk128", group="S", changes={**_heads(1, 128), "score": "scaled-twice"}, against="A-h1"),
+    Variant(name="twice-dk128", group="S", changes=_heads(1, 128) | {"score": "scaled-twice"}, against="A-h1"),
     Variant(name="C-n1", group="C", changes=_layers(1), paper="C-n2"),
     Variant(name="C-n2", group="C", changes=_layers(2), paper="C-n4"),
     Variant(name="C-n6", group="C", changes=_layers(6), paper="C-n8"),
     Variant(name="C-d64", group="C", changes={"d_model": 64, "d_k": 16, "d_v": 16}, paper="C-d256"),
-    Variant(name="C-d256", group="C", changes={"d_model": 256, "d_k": 64, "d_v": 64}, paper="C-d1024"),
+    Variant(name="C-d256", group="C", changes=_WIDE, paper="C-d1024"),
     Variant(name="C-ff128", group="C", changes={"d_ff": 128}, paper="C-ff1024"),
     Variant(name="C-ff2048", group="C", changes={"d_ff": 2048}, paper="C-ff4096"),
     Variant(name="pre", group="L", changes={"norm": "pre"}),
@@ -99,10 +100,11 @@ _ROWS = (
     Variant(name="experts", group="F", changes={"n_experts": 4, "top_experts": 2}),
     Variant(name="rate-half", group="R", changes={"lr_factor": 0.5}),
     Variant(name="rate-quarter", group="R", changes=_SLOW),
-    Variant(name="rate-quarter-n2", group="R", changes={**_SLOW, **_layers(2)}, against="rate-quarter"),
-    Variant(name="rate-quarter-n6", group="R", changes={**_SLOW, **_layers(6)}, against="rate-quarter"),
-    Variant(name="rate-quarter-drop0", group="R", changes={**_SLOW, "p_drop": 0.0}, against="rate-quarter"),
-    Variant(name="rate-quarter-unscaled", group="R", changes={**_SLOW, "score": "unscaled"}, against="rate-quarter"),
+    Variant(name="rate-quarter-n2", group="R", changes=_SLOW | _layers(2), against="rate-quarter"),
+    Variant(name="rate-quarter-n6", group="R", changes=_SLOW | _layers(6), against="rate-quarter"),
+    Variant(name="rate-quarter-d256", group="R", changes=_SLOW | _WIDE, against="rate-quarter"),
+    Variant(name="rate-quarter-drop0", group="R", changes=_SLOW | {"p_drop": 0.0}, against="rate-quarter"),
+    Variant(name="rate-quarter-unscaled", group="R", changes=_SLOW | {"score": "unscaled"}, against="rate-quarter"),
 )
 VARIANTS: dict[str, Variant] = {variant.name: variant for variant in _ROWS}
 """In the order in which they are trained."""
