@@ -50,7 +50,7 @@ ablation: the scale $1/\sqrt{d_k}$ of the scores, the warmup, the place of the n
   that 19 of 20 further seeds of the base would stay within: $s$ is the standard deviation of the base's seeds, $t$
   Student's, $n$ and $m$ are the seeds on both sides.
 - **holds**: ours and the paper's point the same way. **does not hold**: they point apart. **cannot tell**: ours is
-  within the margin, or the paper's within its own rounding.
+  within the margin, the paper's is within its own rounding, or ours did not learn at all.
 - *divided* rows start with $W_Q / \sqrt{d_k}$: unscaled scores that are the scaled ones at step 0. What is left of a
   difference is then not a matter of how it began.
 - *rate* rows learn at half or a quarter of the rate, so that one sees which differences are a matter of the rate.

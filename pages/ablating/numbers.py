@@ -31,11 +31,11 @@ def numbers(results: Sequence[Result], found: Mapping[Metric, Sequence[Compariso
                 "perplexity": one.ours,
                 "Δ ours": _finite(one.delta),
                 "Δ paper": one.paper_delta,
-                "by perplexity": _verdict(one, row),
+                "by perplexity": _verdict(one),
                 "BLEU": None if bleu is None else bleu.ours,
                 "Δ BLEU ours": None if bleu is None else _finite(bleu.delta),
                 "Δ BLEU paper": None if bleu is None else bleu.paper_delta,
-                "by BLEU": "" if bleu is None else _verdict(bleu, row),
+                "by BLEU": "" if bleu is None else _verdict(bleu),
                 "chrF": row.chrf,
                 "parameters": row.parameters,
                 "tokens/s": row.tokens_per_second,
@@ -85,8 +85,9 @@ def _alone(row: Result) -> dict[str, Any]:
     }
 
 
-def _verdict(one: Comparison, row: Result) -> str:
-    if gone := "diverged" if one.ours is None else "failed" if row.failed else "":
+def _verdict(one: Comparison) -> str:
+    if not one.learned:
+        gone = "diverged" if one.ours is None else "failed"
         return gone if one.verdict is None else f"{gone}: {one.verdict}"
     if one.verdict is not None:
         return one.verdict

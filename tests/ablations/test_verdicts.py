@@ -27,7 +27,8 @@ def verdict(name: str, perplexity: float | None, metric="perplexity", bleu: floa
         ("A-h1", 9.5, "does not hold"),
         ("A-h1", 10.59, "cannot tell"),
         ("A-h1", 10.60, "holds"),
-        ("A-h1", None, "holds"),
+        ("A-h1", None, "cannot tell"),
+        ("no-positions", None, "holds"),
         ("C-n6", 9.0, "holds"),
         ("A-h8", 8.0, "cannot tell"),
         ("E-learned", 30.0, "cannot tell"),
@@ -58,6 +59,16 @@ def test_one_further_seed_of_twenty_lies_outside_the_margin():
         for *three, x in drawn.tolist()
     ]
     assert np.mean([one.distinguishable for one in found]) == pytest.approx(0.05, abs=0.01)
+
+
+def test_what_did_not_learn_tells_nothing_unless_the_paper_says_that_it_would_not():
+    """Below 1 BLEU; the paper has N = 8 at −0.3 BLEU and −0.04 perplexity, and fears for large d_k without scaling."""
+    rows = [*BASE, result("A-h1", 10.0), result("C-n6", 10_000.0, 0.99), result("unscaled-dk128", 100.0, 0.5)]
+    for metric in ("perplexity", "bleu"):
+        found = {one.name: one for one in comparisons(rows, metric)}
+        assert (found["C-n6"].learned, found["C-n6"].verdict) == (False, "cannot tell")
+        assert (found["unscaled-dk128"].learned, found["unscaled-dk128"].verdict) == (False, "holds")
+        assert found["A-h1"].learned
 
 
 def test_fewer_seeds_make_wider_margins():

@@ -84,7 +84,7 @@ def test_a_model_that_learned_nothing_is_called_failed_and_is_not_drawn_over_cos
     app = open_page()
     assert "without learning to translate (BLEU below 1): `C-n6`, `unscaled-dk32`." in said(app)
     verdicts = dict(zip(app.dataframe[0].value["row"], app.dataframe[0].value["by perplexity"], strict=True))
-    assert verdicts["C-n6"] == "failed: does not hold"
+    assert verdicts["C-n6"] == "failed: cannot tell"
     assert verdicts["unscaled-dk32"] == "failed"
     app = open_page(look="Cost")
     assert "Diverged or failed, and so not drawn: C-n6, seed 1; unscaled-dk32, seed 1." in said(app)

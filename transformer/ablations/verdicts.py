@@ -42,6 +42,8 @@ class Comparison:
     """
     paper_delta: float | None
     """The paper's difference from its base, taken as it stands; None where it has no number."""
+    learned: bool = True
+    """Whether one of its seeds did, so that it neither diverged nor failed."""
 
     @property
     def distinguishable(self) -> bool:
@@ -52,10 +54,13 @@ class Comparison:
     def verdict(self) -> Verdict | None:
         """Whether our difference points where the paper's does, if either can be told from none.
 
-        None where the paper says nothing.
+        None where the paper says nothing. What did not learn measures no difference of models that did; it counts only
+        where the paper says that it would not.
         """
         if self.paper_delta is None and self.name not in SAYS:
             return None
+        if not self.learned and self.name not in SAYS:
+            return "cannot tell"
         expected = -BETTER[self.metric] if self.paper_delta is None else self.paper_delta
         if not self.distinguishable or abs(expected) <= ROUNDING[self.metric]:
             return "cannot tell"
@@ -69,6 +74,7 @@ def comparisons(results: Sequence[Result], metric: Metric) -> list[Comparison]:
     if not base:
         return []
     present = {result.name for result in results}
+    learned = {result.name for result in results if result.diverged_at is None and not result.failed}
     found = []
     for name, variant in VARIANTS.items():
         values, reference = measured[name], measured[variant.against]
@@ -77,7 +83,8 @@ def comparisons(results: Sequence[Result], metric: Metric) -> list[Comparison]:
         ours = mean(values) if values else None
         delta = -BETTER[metric] * math.inf if ours is None else ours - mean(reference)
         by_chance = margin(base, max(1, len(values)), len(reference))
-        found.append(Comparison(name, metric, variant.against, ours, delta, by_chance, _paper_delta(name, metric)))
+        paper_delta = _paper_delta(name, metric)
+        found.append(Comparison(name, metric, variant.against, ours, delta, by_chance, paper_delta, name in learned))
     return found
 
 
