@@ -44,8 +44,8 @@ def numbers(results: Sequence[Result], found: Mapping[Metric, Sequence[Compariso
         )
     shown = {one["row"] for one in rows}
     rows += [_alone(first[name]) for name in first if name not in shown]
-    formats: dict[str, Any] = {
-        name: st.column_config.NumberColumn(format=how)
+    formats: dict[str, Any] = {"row": st.column_config.TextColumn(width=180, pinned=True)} | {
+        name: st.column_config.NumberColumn(format=how, width=90)
         for names, how in (
             (("perplexity",), "%.2f"), (("Δ ours", "Δ paper"), "%+.2f"), (("BLEU", "chrF"), "%.1f"),
             (("Δ BLEU ours", "Δ BLEU paper"), "%+.1f"), (("parameters", "tokens/s"), "localized"),
