@@ -54,7 +54,7 @@ def _heads(n_heads: int, width: int) -> dict[str, Any]:
     return {"n_heads": n_heads, "d_k": width, "d_v": width}
 
 
-_SLOW = {"lr_factor": 0.25}
+_HALF, _QUARTER = {"lr_factor": 0.5}, {"lr_factor": 0.25}
 _WIDE = {"d_model": 256, "d_k": 64, "d_v": 64}
 
 _ROWS = (
@@ -98,13 +98,15 @@ _ROWS = (
     Variant(name="no-positions", group="P", changes={"positions": "none"}, positions="none"),
     Variant(name="swiglu", group="F", changes={"activation": "swiglu"}),
     Variant(name="experts", group="F", changes={"n_experts": 4, "top_experts": 2}),
-    Variant(name="rate-half", group="R", changes={"lr_factor": 0.5}),
-    Variant(name="rate-quarter", group="R", changes=_SLOW),
-    Variant(name="rate-quarter-n2", group="R", changes=_SLOW | _layers(2), against="rate-quarter"),
-    Variant(name="rate-quarter-n6", group="R", changes=_SLOW | _layers(6), against="rate-quarter"),
-    Variant(name="rate-quarter-d256", group="R", changes=_SLOW | _WIDE, against="rate-quarter"),
-    Variant(name="rate-quarter-drop0", group="R", changes=_SLOW | {"p_drop": 0.0}, against="rate-quarter"),
-    Variant(name="rate-quarter-unscaled", group="R", changes=_SLOW | {"score": "unscaled"}, against="rate-quarter"),
+    Variant(name="rate-half", group="R", changes=_HALF),
+    Variant(name="rate-half-n2", group="R", changes=_HALF | _layers(2), against="rate-half"),
+    Variant(name="rate-half-n6", group="R", changes=_HALF | _layers(6), against="rate-half"),
+    Variant(name="rate-half-d256", group="R", changes=_HALF | _WIDE, against="rate-half"),
+    Variant(name="rate-half-drop0", group="R", changes=_HALF | {"p_drop": 0.0}, against="rate-half"),
+    Variant(name="rate-half-unscaled", group="R", changes=_HALF | {"score": "unscaled"}, against="rate-half"),
+    Variant(name="rate-quarter", group="R", changes=_QUARTER),
+    Variant(name="rate-quarter-n2", group="R", changes=_QUARTER | _layers(2), against="rate-quarter"),
+    Variant(name="rate-quarter-n6", group="R", changes=_QUARTER | _layers(6), against="rate-quarter"),
 )
 VARIANTS: dict[str, Variant] = {variant.name: variant for variant in _ROWS}
 """In the order in which they are trained."""
