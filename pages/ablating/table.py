@@ -16,6 +16,7 @@ from transformer.ablations.verdicts import (
     missing,
     n_models,
     tally,
+    turned,
 )
 from ui.ablation_figures import cost_figure, dot_figure
 from ui.markdown import plain
@@ -83,9 +84,9 @@ def _summary(results: Sequence[Result], found: dict[Metric, list[Comparison]]) -
         n = sum(counts.values())
         sentences.append(f"Of {n} finding{'s' * (n != 1)} of the paper, by {NAMES[metric]}: {said}.")
     for metric, all_of_them in found.items():
-        against = [one.name for one in all_of_them if one.verdict == "does not hold"]
-        if against:
-            sentences.append(f"By {NAMES[metric]} these turn round: {', '.join(f'`{name}`' for name in against)}.")
+        if against := turned(all_of_them):
+            named = ", ".join(f"`{name}`{_holding(again)}" for name, again in against.items())
+            sentences.append(f"By {NAMES[metric]} these turn round: {named}.")
     diverged = [one.name for one in found["perplexity"] if one.ours is None]
     if diverged:
         sentences.append(f"Diverged: {', '.join(f'`{name}`' for name in diverged)}.")
@@ -98,6 +99,11 @@ def _summary(results: Sequence[Result], found: dict[Metric, list[Comparison]]) -
     if all(one.margin is None for one in found["perplexity"]):
         sentences.append("With one seed of the base nothing says how much is chance, so that nothing can be told.")
     return " ".join(sentences)
+
+
+def _holding(names: Sequence[str]) -> str:
+    """Where the finding holds that a row before it turns round."""
+    return f" (not in {', '.join(f'`{name}`' for name in names)})" if names else ""
 
 
 def _missing(left: Sequence[str]) -> str:

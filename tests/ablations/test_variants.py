@@ -57,6 +57,14 @@ def test_each_is_measured_against_a_variant_that_is_trained_before_it():
             assert set(VARIANTS[variant.against].changes) < set(variant.changes)
 
 
+def test_what_is_looked_at_again_makes_the_same_change_in_what_it_is_measured_against():
+    for variant in VARIANTS.values():
+        if variant.repeats is not None:
+            changes = dict(VARIANTS[variant.against].changes) | dict(VARIANTS[variant.repeats].changes)
+            assert variant.changes == changes
+            assert (variant.paper, VARIANTS[variant.repeats].against) == (None, "base")
+
+
 def test_models_of_the_family_of_positions_are_used_again():
     assert VARIANTS["base"].folder(1) == "positions-sinusoidal"
     assert VARIANTS["base"].folder(2) == "table3/base-2"

@@ -8,7 +8,7 @@ import pytest
 from tests.ablations.results import result
 from transformer.ablations.paper import PAPER
 from transformer.ablations.variants import VARIANTS
-from transformer.ablations.verdicts import SAYS, comparisons, missing, n_models, tally
+from transformer.ablations.verdicts import SAYS, comparisons, missing, n_models, tally, turned
 from transformer.presets import TABLE_3
 
 BASE = [result("base", 10.0, 20.0, 1), result("base", 10.2, 20.4, 2), result("base", 10.1, 20.2, 3)]
@@ -97,7 +97,19 @@ def test_a_control_is_measured_against_the_variant_that_it_controls():
         [-1.5, 0.2, -0.5]
     )
     assert found["rate-quarter"].against == "base"
-    assert found["rate-quarter-n6"].verdict is None, "a finding counts once"
+
+
+def test_a_finding_that_is_looked_at_again_at_another_rate_counts_once():
+    """The paper's width of 1024: −0.26 perplexity."""
+    rows = [*BASE, result("C-d256", 15.0), result("rate-half", 12.0), result("rate-half-d256", 9.0)]
+    found = comparisons(rows, "perplexity")
+    verdicts = {one.name: (one.paper_delta, one.verdict) for one in found}
+    assert verdicts["C-d256"] == (-0.26, "does not hold")
+    assert verdicts["rate-half"] == (None, None)
+    assert verdicts["rate-half-d256"] == (-0.26, "holds")
+    assert tally(found) == {"holds": 0, "does not hold": 1, "cannot tell": 0}
+    assert turned(found) == {"C-d256": ["rate-half-d256"]}
+    assert turned(comparisons([*rows[:-1], result("rate-half-d256", 19.0)], "perplexity")) == {"C-d256": []}
 
 
 def test_with_one_seed_nothing_can_be_told():

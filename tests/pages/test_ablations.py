@@ -93,6 +93,17 @@ def test_a_model_that_learned_nothing_is_called_failed_and_is_not_drawn_over_cos
     assert first == ["base, seed 1", "C-n6, seed 1", "unscaled-dk32, seed 1", "uniform, seed 1"]
 
 
+def test_what_turns_round_but_not_at_another_rate_says_so(open_page, tmp_path: Path):
+    variants = [
+        result("D-drop0", 8.0),
+        result("C-d256", 15.0),
+        result("rate-half", 12.0),
+        result("rate-half-d256", 9.0),
+    ]
+    write_results([*BASE, *variants], tmp_path / TABLE)
+    assert "By perplexity these turn round: `D-drop0`, `C-d256` (not in `rate-half-d256`)." in said(open_page())
+
+
 def test_curves_are_read_where_the_models_lie(open_page, tmp_path: Path):
     write_results([*BASE, result("A-h1", None)], tmp_path / TABLE)
     folder = tmp_path / "table3" / "A-h1-1"

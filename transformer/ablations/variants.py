@@ -17,6 +17,8 @@ class Variant:
     changes: Mapping[str, Any] = field(default_factory=dict)
     against: str = "base"
     """The variant that it is measured against."""
+    repeats: str | None = None
+    """The variant that makes the same change in the base; a finding is counted there, and here only looked at again."""
     seeds: tuple[int, ...] = (1,)
     paper: str | None = None
     """The row of the paper's Table 3 that it is the counterpart of (see transformer.ablations.paper)."""
@@ -99,14 +101,20 @@ _ROWS = (
     Variant(name="swiglu", group="F", changes={"activation": "swiglu"}),
     Variant(name="experts", group="F", changes={"n_experts": 4, "top_experts": 2}),
     Variant(name="rate-half", group="R", changes=_HALF),
-    Variant(name="rate-half-n2", group="R", changes=_HALF | _layers(2), against="rate-half"),
-    Variant(name="rate-half-n6", group="R", changes=_HALF | _layers(6), against="rate-half"),
-    Variant(name="rate-half-d256", group="R", changes=_HALF | _WIDE, against="rate-half"),
-    Variant(name="rate-half-drop0", group="R", changes=_HALF | {"p_drop": 0.0}, against="rate-half"),
-    Variant(name="rate-half-unscaled", group="R", changes=_HALF | {"score": "unscaled"}, against="rate-half"),
+    Variant(name="rate-half-n2", group="R", changes=_HALF | _layers(2), against="rate-half", repeats="C-n2"),
+    Variant(name="rate-half-n6", group="R", changes=_HALF | _layers(6), against="rate-half", repeats="C-n6"),
+    Variant(name="rate-half-d256", group="R", changes=_HALF | _WIDE, against="rate-half", repeats="C-d256"),
+    Variant(name="rate-half-drop0", group="R", changes=_HALF | {"p_drop": 0.0}, against="rate-half", repeats="D-drop0"),
+    Variant(
+        name="rate-half-unscaled",
+        group="R",
+        changes=_HALF | {"score": "unscaled"},
+        against="rate-half",
+        repeats="unscaled-dk32",
+    ),
     Variant(name="rate-quarter", group="R", changes=_QUARTER),
-    Variant(name="rate-quarter-n2", group="R", changes=_QUARTER | _layers(2), against="rate-quarter"),
-    Variant(name="rate-quarter-n6", group="R", changes=_QUARTER | _layers(6), against="rate-quarter"),
+    Variant(name="rate-quarter-n2", group="R", changes=_QUARTER | _layers(2), against="rate-quarter", repeats="C-n2"),
+    Variant(name="rate-quarter-n6", group="R", changes=_QUARTER | _layers(6), against="rate-quarter", repeats="C-n6"),
 )
 VARIANTS: dict[str, Variant] = {variant.name: variant for variant in _ROWS}
 """In the order in which they are trained."""

@@ -105,8 +105,20 @@ def n_models() -> int:
 
 
 def tally(found: Sequence[Comparison]) -> dict[Verdict, int]:
-    """How many findings hold, do not, and cannot be told."""
-    return {verdict: sum(one.verdict == verdict for one in found) for verdict in VERDICTS}
+    """How many findings hold, do not, and cannot be told; each is counted once, however often it is looked at."""
+    once = [one for one in found if VARIANTS[one.name].repeats is None]
+    return {verdict: sum(one.verdict == verdict for one in once) for verdict in VERDICTS}
+
+
+def turned(found: Sequence[Comparison]) -> dict[str, list[str]]:
+    """What does not hold, and by it the variants with the same change beside another base where it does."""
+    return {
+        one.name: [
+            again.name for again in found if VARIANTS[again.name].repeats == one.name and again.verdict == "holds"
+        ]
+        for one in found
+        if one.verdict == "does not hold" and VARIANTS[one.name].repeats is None
+    }
 
 
 def _values(results: Sequence[Result], name: str, metric: Metric) -> list[float]:
@@ -115,5 +127,5 @@ def _values(results: Sequence[Result], name: str, metric: Metric) -> list[float]
 
 
 def _paper_delta(name: str, metric: Metric) -> float | None:
-    row = VARIANTS[name].paper
+    row = VARIANTS[VARIANTS[name].repeats or name].paper
     return None if row is None else round(getattr(PAPER[row], metric) - getattr(PAPER["base"], metric), 2)
