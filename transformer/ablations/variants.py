@@ -57,6 +57,7 @@ def _heads(n_heads: int, width: int) -> dict[str, Any]:
 
 
 _HALF, _QUARTER = {"lr_factor": 0.5}, {"lr_factor": 0.25}
+_PRE = {"norm": "pre"}
 _WIDE = {"d_model": 256, "d_k": 64, "d_v": 64}
 
 _ROWS = (
@@ -93,8 +94,12 @@ _ROWS = (
     Variant(name="C-d256", group="C", changes=_WIDE, paper="C-d1024"),
     Variant(name="C-ff128", group="C", changes={"d_ff": 128}, paper="C-ff1024"),
     Variant(name="C-ff2048", group="C", changes={"d_ff": 2048}, paper="C-ff4096"),
-    Variant(name="pre", group="L", changes={"norm": "pre"}),
-    Variant(name="pre-no-warmup", group="L", changes={"norm": "pre", "schedule": "no-warmup"}, against="pre"),
+    Variant(name="pre", group="L", changes=_PRE),
+    Variant(name="pre-no-warmup", group="L", changes=_PRE | {"schedule": "no-warmup"}, against="pre"),
+    Variant(name="pre-n2", group="L", changes=_PRE | _layers(2), against="pre", repeats="C-n2"),
+    Variant(name="pre-n6", group="L", changes=_PRE | _layers(6), against="pre", repeats="C-n6"),
+    Variant(name="pre-d256", group="L", changes=_PRE | _WIDE, against="pre", repeats="C-d256"),
+    Variant(name="pre-uniform", group="L", changes=_PRE | {"mixing": "uniform"}, against="pre", repeats="uniform"),
     Variant(name="post-no-warmup", group="L", changes={"schedule": "no-warmup"}),
     Variant(name="uniform", group="M", changes={"mixing": "uniform"}),
     Variant(name="no-positions", group="P", changes={"positions": "none"}, positions="none"),
