@@ -53,8 +53,8 @@ ablation: the scale $1/\sqrt{d_k}$ of the scores, the warmup, the place of the n
   within the margin, the paper's is within its own rounding, or ours did not learn at all.
 - *divided* rows start with $W_Q / \sqrt{d_k}$: unscaled scores that are the scaled ones at step 0. What is left of a
   difference is then not a matter of how it began.
-- *rate* rows learn at half or a quarter of the rate, and some make a change there that was made in the base too: which
-  differences are a matter of the rate? A finding is counted once, in the base.
+- *rate* rows learn at half or a quarter of the rate, *pre* rows normalize before each sub-layer. Some make a change
+  there that was made in the base too: is a difference a matter of the recipe? A finding is counted once, in the base.
 - Side by side compares models head by head, each with the one in the sidebar. The **Jensen–Shannon divergence** of two
   patterns is 0 where they attend alike and ln 2 ≈ 0.69 where no query of theirs shares a key.
 - The **noise floor** is what another seed alone makes: two models that differ in nothing else, on the same texts. A
