@@ -5,7 +5,7 @@ from pathlib import Path
 
 import torch
 from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
+from safetensors.torch import save
 from torch import Tensor, nn
 
 from transformer.folders import CheckpointError, reason, replacing
@@ -15,7 +15,8 @@ def save_weights(weights: dict[str, Tensor], path: Path, dtype: torch.dtype | No
     """Write named weights, in their own or the given precision, replacing the file in one step."""
     contiguous = {name: weight.detach().to("cpu", dtype).contiguous() for name, weight in weights.items()}
     with replacing(path) as temporary:
-        save_file(contiguous, temporary)
+        # Not save_file: it writes to a temporary file of its own, under a name that nobody finds when it is killed.
+        temporary.write_bytes(save(contiguous))
 
 
 def named_weights(model: nn.Module) -> dict[str, Tensor]:

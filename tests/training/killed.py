@@ -6,12 +6,14 @@ of which nothing kills. Moments:
     ["half", name, n]        when half of the n-th file of that name is written
     ["before", name, n]      when that file is whole, under its temporary name
     ["after", name, n]       when it has just taken its place
+    ["bytes", n]             when a file has n bytes and is to have more
     ["log", n]               when half of the n-th line of metrics.jsonl is written
     ["seconds", s]           that many seconds after training began, wherever it is then; it may be done by then
 """
 
 import json
 import os
+import resource
 import signal
 import sys
 import time
@@ -45,6 +47,9 @@ def sabotage(moment: list[Any], folder: Path) -> None:
             return original(step, *rest)
 
         module.learning_rate = rate
+    elif kind == "bytes":
+        signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (where[0], where[0]))
     elif kind == "log":
         dumps, lines = json.dumps, iter(range(1, 1000))
 
@@ -91,7 +96,7 @@ def train(folder: str, moment: list[Any] | None) -> str:
         os.kill(child, signal.SIGKILL)
     _, status = os.waitpid(child, 0)
     if os.WIFSIGNALED(status):
-        return "killed" if os.WTERMSIG(status) == signal.SIGKILL else f"signal {os.WTERMSIG(status)}"
+        return "killed" if os.WTERMSIG(status) in (signal.SIGKILL, signal.SIGXFSZ) else f"signal {os.WTERMSIG(status)}"
     return "done" if os.WEXITSTATUS(status) == 0 else "failed"
 
 

@@ -88,6 +88,7 @@ SERIES = {
         ["before", "model.safetensors", 1],
         ["after", "model.safetensors", 2],
     ],
+    "while a file grows": [["bytes", 20_000], ["step", 5], ["bytes", 1000], ["bytes", 100_000]],
     "while the state is written": [
         ["half", "state.pt", 1],
         ["half", "state.pt", 2],

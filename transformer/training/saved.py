@@ -81,6 +81,6 @@ def read_state(path: Path, model: Transformer, optimizer: torch.optim.Optimizer)
 
 def remove_half_written(folder: Path) -> None:
     """What a process left behind that was killed while it saved."""
-    for pattern in ("state.pt.*.tmp", "model.safetensors.*.tmp", f"{METRICS_FILE}.*.tmp", "steps/*.tmp"):
-        for path in folder.glob(pattern):
+    for name in (STATE_FILE, "model.safetensors", "config.json", METRICS_FILE, "steps/"):
+        for path in folder.glob(f"{name}*.tmp"):
             path.unlink(missing_ok=True)
