@@ -148,7 +148,7 @@ def cost_figure(results: Sequence[Result], by: str) -> "go.Figure":
     """
     figure = empty_figure(400, hovermode="closest", margin={"l": 8, "r": 8, "t": 56, "b": 8})
     for number, group in enumerate(GROUPS):
-        own = [one for one in results if one.group == group and one.perplexity is not None and not one.failed]
+        own = [one for one in results if one.group == group and one.learned]
         own = [one for one in own if getattr(one, by) is not None]
         if own:
             figure.add_scatter(

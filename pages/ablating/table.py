@@ -122,7 +122,7 @@ def _cost(results: Sequence[Result]) -> None:
     right.plotly_chart(
         cost_figure(results, "tokens_per_second"), key="cost_speed", config=CHART, alt="Perplexity over speed."
     )
-    gone = [f"{one.name}, seed {one.seed}" for one in results if one.perplexity is None or one.failed]
+    gone = [f"{one.name}, seed {one.seed}" for one in results if not one.learned]
     if gone:
         st.caption(f"Diverged or failed, and so not drawn: {'; '.join(gone)}.")
     st.caption("Rows: " + "; ".join(f"**{letter}** {meaning}" for letter, meaning in GROUPS.items()) + ".")

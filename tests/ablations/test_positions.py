@@ -138,6 +138,7 @@ def test_the_command_trains_measures_and_goes_on(
     assert "10 of 10 models are to be trained and measured." in err
     assert err.count("0 of 10 models are to be trained and measured.") == 2
     assert f"The table is {checkpoints / TABLE}." in err
+    assert err.count("It was whole already.") == 1, "the second time alone"
     assert {row.steps for row in read_rows(checkpoints / TABLE)} == {2}
 
 

@@ -50,6 +50,11 @@ class Result:
         """Whether it was trained to the end, and did not learn to translate."""
         return self.bleu is not None and self.bleu < NO_TRANSLATION
 
+    @property
+    def learned(self) -> bool:
+        """Whether it neither diverged nor failed."""
+        return self.diverged_at is None and not self.failed
+
 
 def write_results(results: list[Result], path: Path) -> None:
     """Write the table, replacing the file in one step."""

@@ -74,7 +74,7 @@ def comparisons(results: Sequence[Result], metric: Metric) -> list[Comparison]:
     if not base:
         return []
     present = {result.name for result in results}
-    learned = {result.name for result in results if result.diverged_at is None and not result.failed}
+    learned = {result.name for result in results if result.learned}
     found = []
     for name, variant in VARIANTS.items():
         values, reference = measured[name], measured[variant.against]

@@ -53,12 +53,15 @@ class Ablate:
                 print(member)
             return 0
         runs_folder().mkdir(parents=True, exist_ok=True)
+        whole = not family.missing(members)
         with stop_signals() as signals:
             finished = train_family(family, members, partial(_in_turn, lambda: bool(signals)), say)
         if not finished:
             say("Saved; the same command goes on from here.")
             return 130
         say(f"The table is {family.path}.")
+        if whole:
+            say("It was whole already. In a folder without it, named by ROUNDTABLE_CHECKPOINTS, the same command begins anew.")
         if missing := "; ".join(map(str, family.missing(members))):
             say(f"Missing: {missing}.")
         return 0
