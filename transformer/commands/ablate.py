@@ -61,7 +61,7 @@ class Ablate:
             return 130
         say(f"The table is {family.path}.")
         if whole:
-            say("It was whole already. In a folder without it, named by ROUNDTABLE_CHECKPOINTS, the same command begins anew.")
+            say("It was whole already. In another folder (ROUNDTABLE_CHECKPOINTS) the same command begins anew.")
         if missing := "; ".join(map(str, family.missing(members))):
             say(f"Missing: {missing}.")
         return 0
