@@ -9,7 +9,7 @@ from transformer.ablations.results import MinuteResult, Result
 from transformer.ablations.variants import GROUPS
 from transformer.ablations.verdicts import Comparison, Metric
 from ui.encoding_theme import ENCODING_COLOURS, NEUTRAL
-from ui.figure_parts import BAND, domains, empty_figure, note
+from ui.figure_parts import BAND, domains, empty_figure, log_axis, note
 from ui.figures import escape
 
 if TYPE_CHECKING:
@@ -137,7 +137,7 @@ def curve_figure(curves: Mapping[str, Curve]) -> "go.Figure":
             )  # fmt: skip
     return figure.update_layout(
         xaxis={"title": "optimizer steps"},
-        yaxis={"title": "validation loss, nats a token (log)", "type": "log", "zeroline": False},
+        yaxis=log_axis("validation loss, nats a token (log)", (1, 1.5, 2, 3, 4, 5, 6, 8)),
     )
 
 
@@ -160,7 +160,7 @@ def cost_figure(results: Sequence[Result], by: str) -> "go.Figure":
     titles = {"parameters": "parameters (log)", "tokens_per_second": "target tokens a second while training"}
     return figure.update_layout(
         xaxis={"title": titles[by], "type": "log" if by == "parameters" else "linear", "zeroline": False},
-        yaxis={"title": "perplexity (log)", "type": "log", "zeroline": False},
+        yaxis=log_axis("perplexity (log)", (1, 1.5, 2, 3, 5, 7)),
     )
 
 

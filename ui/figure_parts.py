@@ -33,6 +33,12 @@ def empty_figure(height: int, title: str = "", **layout: Any) -> "go.Figure":
     return go.Figure(layout=base | layout)
 
 
+def log_axis(title: str, steps: Sequence[float]) -> dict[str, Any]:
+    """A logarithmic axis with these steps in every decade, each with its number: Plotly would write 2 at 20 too."""
+    values = [step * 10.0**power for power in range(-3, 7) for step in steps]
+    return {"title": title, "type": "log", "tickvals": values, "tickformat": ",~g", "zeroline": False}
+
+
 def note(figure: "go.Figure", text: str, size: int = 12, **where: Any) -> None:
     """A text without an arrow, at a place given in Plotly's words."""
     figure.add_annotation(text=text, showarrow=False, font={"size": size}, **where)

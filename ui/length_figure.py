@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from transformer.ablations.summary import spread_of
 from transformer.ablations.table import Row
 from ui.encoding_theme import DASHES, ENCODING_COLOURS, ENCODING_NAMES
-from ui.figure_parts import BAND, empty_figure, note
+from ui.figure_parts import BAND, empty_figure, log_axis, note
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -61,8 +61,7 @@ def length_figure(rows: Sequence[Row], metric: str) -> "go.Figure":
         place = {"x": right, "xanchor": "right", "y": 1, "yref": "paper", "yanchor": "top"}
         note(figure, f"longer than anything trained on ({trained_to} {unit})", 13, **place)
     if metric == "perplexity":
-        steps = [step * 10**power for power in range(7) for step in (1, 2, 5)]
-        down = {"title": "perplexity (log)", "type": "log", "tickvals": steps, "tickformat": ",d"}
+        down = log_axis("perplexity (log)", (1, 2, 5))
     else:
         down = {"title": "share right", "tickformat": ".0%", "range": [-0.03, 1.1]}
     across = {"title": unit, "tickvals": list(range(len(edges))), "ticktext": [f"{low}–{high}" for low, high in edges]}

@@ -48,6 +48,7 @@ def test_curves_and_costs_have_a_name_for_every_line():
     assert [trace.name for trace in curves[:2]] == ["base, seed 1", "pre: diverged before step 1,200"]
     assert (curves[2].x, curves[2].y, curves[2].marker.symbol) == ((1,), (9.0,), "x"), "a cross where it ended"
     figure = cost_figure([*BASE, result("pre", None)], "tokens_per_second")
+    assert {7, 10, 15, 20, 30} <= set(figure.layout.yaxis.tickvals), "each says its whole number"
     assert [trace.name for trace in figure.data] == ["base"], "what diverged has no quality to show"
     failed = cost_figure([*BASE, result("pre", 10_000.0, 0.0)], "parameters")
     assert [trace.name for trace in failed.data] == ["base"], "and what learned nothing would press the rest flat"
